@@ -1,7 +1,7 @@
 /**
- * The class of errors that reach a caller, and the class of errors that keep the daemon from
- * starting. An error has a stable code. Its message is for the caller and names the remedy; its
- * cause is for the log.
+ * Errors for callers (`AppError`), and errors that prevent the program from starting
+ * (`StartError`). Each AppError has a stable code. Its message is for the caller and names the
+ * remedy. Its cause is only for the log.
  */
 
 /** Every error code of the interface and its HTTP status. */
@@ -59,19 +59,20 @@ export const CODES = Object.keys(STATUS) as readonly ErrorCode[]
 export const statusOf = (code: ErrorCode): number => STATUS[code]
 
 /**
- * One fault of a request, as in `validation_failed`: `path` is dotted, empty for the body itself.
+ * One fault in a request, as reported by `validation_failed`. `path` is the dotted path of the
+ * field, or empty for the whole body.
  */
 export interface Issue {
   readonly path: string
   readonly message: string
 }
 
-/** Members of the error body beside `error` and `message`. */
+/** Optional fields of the error body, besides `error` and `message`. */
 export interface Details {
   readonly required_scope?: string
   readonly issues?: readonly Issue[]
   readonly state?: string
-  /** The hash of the newest entry of a log that rejected a new entry, base64url. */
+  /** The hash of the newest entry in the log that rejected a new entry, in base64url. */
   readonly head?: string
   readonly found?: number
   readonly word?: string
@@ -126,7 +127,7 @@ export const EXIT = {
   stateOlder: 12,
 } as const
 
-/** A reason not to start, or not to continue, with the exit code of the program. */
+/** A reason why the program cannot start or continue, with its exit code. */
 export class StartError extends Error {
   readonly exit: number
 
@@ -150,8 +151,8 @@ export const isFullDisk = (cause: unknown): boolean => {
 const SQLITE_FULL = 13
 
 /**
- * Converts any failure to the error for the caller: an AppError is kept, a full disk becomes
- * `storage_full`, all else `internal`.
+ * Converts any error to an AppError for the caller. An AppError stays as it is, a full disk becomes
+ * `storage_full`, and every other error becomes `internal`.
  */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error

@@ -1,6 +1,6 @@
 /**
- * The log: JSON lines on standard error. Every line passes one redactor, which removes text that
- * looks like a secret, so that no caller of the log can leak one.
+ * The log: JSON lines on standard error. One redactor removes text that looks like a secret from
+ * every line, so code that logs cannot leak a secret.
  */
 import { redact } from './crypto/encoding/redact.ts'
 import { AppError } from './errors.ts'
@@ -13,8 +13,8 @@ export type Log = (level: Level, event: string, fields?: Fields | (() => Fields)
 const RANK = { error: 0, warn: 1, info: 2, debug: 3 } as const
 
 /**
- * Returns a value as it is logged. An AppError is an expected event, so its message is enough;
- * other errors get their stack.
+ * Returns a value in the form in which it is logged. An AppError is expected, so its message is
+ * enough. Other errors are logged with their stack.
  */
 const plain = (value: unknown): unknown => {
   if (value instanceof AppError) return `${value.code}: ${value.message}`
@@ -25,8 +25,8 @@ const plain = (value: unknown): unknown => {
 const CREDENTIALS = /^(?:proxy-)?authorization$|^(?:set-)?cookie$/i
 
 /**
- * Redacts the names and texts of a value. It runs before the encoding as JSON, because escapes
- * would look like parts of a secret.
+ * Redacts the field names and strings of a value. This happens before JSON encoding, because JSON
+ * escapes would look like parts of a secret.
  */
 function cut(name: string, value: unknown): unknown {
   if (typeof value === 'string') return CREDENTIALS.test(name) ? '[redacted]' : redact(value)
@@ -35,7 +35,7 @@ function cut(name: string, value: unknown): unknown {
 }
 
 /**
- * Creates a log that writes lines up to `level`.
+ * Creates a log that writes the lines of `level` and of all more severe levels.
  * @param write called with each line, including its line feed
  */
 export function newLog(level: Level, write: (line: string) => void): Log {

@@ -5,11 +5,11 @@
 import net from 'node:net'
 import { join } from 'node:path'
 
-/** The build id in the bundle; it changes whenever `program.cjs` does. */
+/** The build id, which the bundler inserts. It changes whenever `program.cjs` changes. */
 declare const PROGRAM_BUILD: string | undefined
 
-// Checks for the newest API that the program needs. Later release lines got it later, so a
-// minimum version number is not enough.
+// Checks for the newest API that the program needs. Node 24.19 has this API, but some later
+// versions (such as 26.3) do not, so comparing with one minimum version is not enough.
 if (!('BoundSocket' in net)) {
   process.stderr.write(
     `countersignd needs Node 24.19 or a later 24, or 26.4 or newer; this is ${process.versions.node}. In a clone, "npx countersignd" uses the right one.\n`,
@@ -18,8 +18,9 @@ if (!('BoundSocket' in net)) {
 }
 
 /**
- * Handles a write error on standard output or standard error. A reader that stops early, as in "|
- * head -1", is no failure. If standard error is closed, the exit code alone reports the result.
+ * Handles a write error on standard output or standard error. If the reader stops early, as in "|
+ * head -1", the program exits without an error. If standard error is closed, only the exit code
+ * reports the result.
  */
 const unwritten = (name: string, error: NodeJS.ErrnoException): void => {
   if (error.code !== 'EPIPE') {

@@ -1,7 +1,7 @@
 /**
- * A radix tree over path segments. At every depth, a literal segment takes precedence over a
- * parameter, without fallback: `/presets/default` is one path and `/presets/{id}` another,
- * regardless of their methods.
+ * A router: a tree of path segments. At every depth, a literal segment takes precedence over a
+ * parameter, and there is no fallback. For example, a request to `/presets/default` never matches
+ * `/presets/{id}`, even if only the latter has the request's method.
  */
 
 interface Leaf<T> {
@@ -17,11 +17,11 @@ interface Node<T> {
 
 export interface RouteMatch<T> {
   readonly value: T
-  /** Created for this look-up: the caller may change it. */
+  /** A new object for each look-up, so the caller may change it. */
   readonly params: Record<string, string>
 }
 
-/** A path that exists, but not for this method; `allow` lists the methods it has. */
+/** The result for a path that does not have the requested method. `allow` lists its methods. */
 interface WrongMethod {
   readonly allow: readonly string[]
 }
@@ -30,8 +30,8 @@ interface Router<T> {
   /** Registers a path such as `/tags/{id}`. Throws if method and path are registered already. */
   add(method: string, path: string, value: T): void
   /**
-   * Looks up the segments of a path. Returns the value, the methods that the path has instead, or
-   * null for no such path.
+   * Finds the route for a method and the segments of a path. Returns a WrongMethod if the path has
+   * only other methods, and null if there is no such path.
    */
   find(method: string, segments: readonly string[]): RouteMatch<T> | WrongMethod | null
 }

@@ -1,7 +1,12 @@
-/** Runs long computations in slices, so that the program can serve other requests in between. */
+/**
+ * Runs long computations in short slices, so that the program can serve other requests in between.
+ */
 import { setImmediate } from 'node:timers/promises'
 
-/** The length of a slice, in milliseconds. A slice ends after the step that exceeds it. */
+/**
+ * The length of a slice, in milliseconds. A slice ends after the first step that exceeds this
+ * length.
+ */
 const SLICE_MS = 5
 
 /**

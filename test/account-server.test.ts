@@ -348,7 +348,7 @@ describe('the process of the account server', () => {
     })
     await assert.rejects(serveAccount(config, LOG), {
       exit: EXIT.configuration,
-      message: /a file.mail \(ENOTDIR\): set SVC_MAIL_DIR to a folder/,
+      message: /a file.mail \(ENOTDIR\)\. Set SVC_MAIL_DIR to a folder/,
     })
     await startAccountServer(t, { SVC_STATE_DIR: stateDir })
   })

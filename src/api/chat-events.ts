@@ -1,7 +1,4 @@
-/**
- * The events of an assistant's answer: parts of a chat completion, and the error that ends the
- * stream.
- */
+/** Reads the events of an assistant's answer: parts of a chat completion, or the final error. */
 import * as v from 'valibot'
 import type { AppError } from '../errors.ts'
 import type { StreamEvent } from './event-stream.ts'
@@ -13,7 +10,7 @@ const Last = v.object({ choices: v.looseTuple([v.object({ finish_reason: v.strin
 const Fault = v.object({ error: v.union([v.string(), v.looseObject({})]) })
 const Failure = v.object({ error: v.string(), message: v.string() })
 
-/** Returns the value of a JSON text that has the form of a schema; null for any other text. */
+/** Returns the value of a JSON text if it matches a schema; null for any other text. */
 function valueOf<const T extends v.GenericSchema>(
   schema: T,
   text: string,
@@ -27,28 +24,24 @@ function valueOf<const T extends v.GenericSchema>(
   }
 }
 
-/**
- * Returns the text that an event of a chat completion adds to the answer; empty for other events.
- */
+/** Returns the text that a chat completion event adds to the answer; empty for other events. */
 export const deltaOf = ({ data }: StreamEvent): string =>
   valueOf(Chunk, data)?.choices[0].delta.content ?? ''
 
-/** Returns whether an event marks its answer as complete or as failed; null for neither. */
+/** Returns whether an event marks the answer as complete or as failed; null for other events. */
 export function outcomeOf({ data }: StreamEvent): 'whole' | 'failed' | null {
   if (valueOf(Fault, data) !== null) return 'failed'
   return data.trim() === '[DONE]' || valueOf(Last, data) !== null ? 'whole' : null
 }
 
-/**
- * Returns the error that ended a stream early, as `errorEvent` writes it; null for every other
- * event.
- */
+/** Returns the error in an event that `errorEvent` wrote; null for every other event. */
 export const chatFailure = ({ name, data }: StreamEvent): v.InferOutput<typeof Failure> | null =>
   name === 'error' ? valueOf(Failure, data) : null
 
 /**
- * Returns the event that ends a stream early, even if the stream broke off in the middle of a
- * line.
+ * Returns an event that ends a stream early with an error.
+ *
+ * It begins with line breaks, so it is valid even if the stream broke off in the middle of a line.
  */
 export const errorEvent = ({ code, message }: AppError): Uint8Array =>
   new TextEncoder().encode(

@@ -1,6 +1,7 @@
 /**
- * One client for every table: the calls of its rows, over any transport. The command line, the
- * remote account and the tests use it; none of them writes a path.
+ * A client for the rows of any table, over any transport.
+ *
+ * The command line, the remote account and the tests use it, so none of them has to write a path.
  */
 import type { Calls, Route, Table } from './route.ts'
 import { mapRows } from './rows.ts'
@@ -10,7 +11,7 @@ export interface Outgoing {
   readonly route: Route
   /** The path with its parameters filled in. */
   readonly path: string
-  /** The query string without its question mark. */
+  /** The query string without the question mark. */
   readonly query: string
   readonly body: unknown
 }
@@ -18,9 +19,11 @@ export interface Outgoing {
 type Input = Readonly<Record<string, unknown>>
 
 /**
- * Returns the request for a call of a row: path parameters by their names, `body`, and all else
- * in the query.
- * @throws AppError `not_found` for a parameter that no path can have
+ * Returns the request for a call of a row.
+ *
+ * The path parameters are taken from `input` by name, the body from its member `body`. All other
+ * members go into the query.
+ * @throws AppError `not_found` for a value that cannot be a path segment
  */
 export function outgoing(route: Route, input: Input): Outgoing {
   const { body, ...rest } = input
@@ -28,8 +31,8 @@ export function outgoing(route: Route, input: Input): Outgoing {
   const path = route.path.replace(/{(\w+)}/g, (_, name: string) => {
     inPath.add(name)
     const value = String(rest[name])
-    // URL parsers resolve these segments (RFC 3986 section 5.2.4), so the request would be for
-    // another path. A lone surrogate has no UTF-8 encoding.
+    // URL parsers resolve these segments (RFC 3986 section 5.2.4), so the request would go to
+    // another path. A lone surrogate cannot be encoded in UTF-8.
     if (value === '' || value === '.' || value === '..' || !value.isWellFormed())
       throw new AppError('not_found', `Nothing has the ${name} "${value}".`)
     return encodeURIComponent(value)
@@ -42,9 +45,9 @@ export function outgoing(route: Route, input: Input): Outgoing {
 }
 
 /**
- * Returns the calls of a table's rows.
+ * Returns functions that call the rows of a table.
  * @param send sends a request and returns the parsed answer, or throws
- * @param by restricts the rows to these answerers; all rows by default
+ * @param by restricts the rows to those that these components answer (default: all rows)
  */
 export function clientOf<T extends Table, By extends Route['by'] = 'daemon' | 'account' | 'both'>(
   table: T,

@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts'
 
-/** The error for an operation on a connection that an owner ended: `invalid_state`, `ended`. */
+/** Returns the error for operations on an ended connection: `invalid_state`, state `ended`. */
 export const connectionEnded = (): AppError =>
   new AppError(
     'invalid_state',

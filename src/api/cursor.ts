@@ -1,7 +1,8 @@
 /**
- * Pages of a list, newest first. Ids begin with their time, so the list is ordered by id and a
- * cursor is the last id shown. A row that is added or removed meanwhile neither repeats nor hides
- * another.
+ * Pages of a list, newest first.
+ *
+ * Ids begin with their time, so the list is sorted by id, and a cursor is the last id of the page.
+ * Rows that are added or removed between two requests therefore neither repeat nor hide other rows.
  */
 import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.ts'
 import { AppError } from '../errors.ts'
@@ -10,7 +11,7 @@ import type { Page } from './fields.ts'
 const text = { encoder: new TextEncoder(), decoder: new TextDecoder() }
 
 /**
- * Returns the id in a cursor; null for the first page.
+ * Returns the id in a cursor; null if there is no cursor (first page).
  * @throws AppError `bad_request` unless `isOne` accepts the id
  */
 export function readCursor(
@@ -35,12 +36,15 @@ function decoded(cursor: string): string | null {
   }
 }
 
-/** Returns how many rows to read for a page: one more than it shows, to detect a next page. */
+/**
+ * Returns the number of rows to read for a page: one more than its limit, to detect a next page.
+ */
 export const rowsFor = ({ limit }: Page): number => limit + 1
 
 /**
- * Returns the page of the first `items`, in their order. The caller passes all items, or at least
- * `rowsFor(page)`.
+ * Returns the page made of the first `items`, in their order.
+ *
+ * The caller must pass all items, or at least `rowsFor(page)` of them.
  */
 export function pageOf<Item extends { id: string }>(items: readonly Item[], { limit }: Page) {
   const shown = items.slice(0, limit)
@@ -54,15 +58,15 @@ export function pageOf<Item extends { id: string }>(items: readonly Item[], { li
   }
 }
 
-/** The most items that a list route returns at once. */
+/** The maximum number of items in one page of a list route. */
 const MOST = 200
 
-/** More pages than any list has. */
+/** A limit that no valid list reaches. */
 const MOST_PAGES = 10_000
 
 /**
- * Returns all items of a list, from all its pages.
- * @throws AppError `backend_error` for a list without an end
+ * Returns all items of a list, by reading all its pages.
+ * @throws AppError `backend_error` if the list does not end
  */
 export async function every<T>(
   list: (query: { limit: number; cursor?: string }) => Promise<{

@@ -1,43 +1,41 @@
-/**
- * Reads event streams (WHATWG HTML section 9.2) while they arrive, with any content and in chunks
- * of any size.
- */
+/** Reads an event stream (WHATWG HTML section 9.2) while it arrives, in chunks of any size. */
 
 /** The media type of a streamed answer. */
 export const EVENT_STREAM = 'text/event-stream'
 
-/** Returns whether a Content-Type is that of an event stream, with any parameters. */
+/** Whether a Content-Type is an event stream, with or without parameters. */
 export const isEventStream = (type: string | undefined): boolean =>
   /^text\/event-stream\s*(;|$)/i.test(type ?? '')
 
 export interface StreamEvent {
-  /** Empty if the event has no name. */
+  /** The name of the event; empty if it has none. */
   readonly name: string
   readonly data: string
 }
 
-/** The longest event that is kept, in UTF-16 code units of its lines; a longer one is skipped. */
+/** The maximum length of an event's lines, in UTF-16 code units. Longer events are skipped. */
 const LONGEST = 65_536
 
-/**
- * Returns a function that takes the chunks of a stream and returns the events that each chunk
- * completes.
- */
+/** Returns a function that accepts the next chunk of a stream and returns the completed events. */
 export function newEventReader(): (bytes: Uint8Array) => StreamEvent[] {
   const decoder = new TextDecoder()
-  /** The start of a line whose end has not arrived. */
+  /** The beginning of a line that is not yet complete. */
   let rest = ''
-  /** Whether a line feed at the start of the next chunk ends no line: it completes a CR LF. */
+  /**
+   * Whether the last chunk ended with CR. A line feed at the start of the next chunk then belongs
+   * to that CR.
+   */
   let isAfterReturn = false
   let name = ''
   let data: string[] = []
   let length = 0
 
-  /** Returns the lines that a chunk completes. */
+  /** Returns the lines that end in a chunk. */
   function linesIn(text: string): string[] {
     const lines = (isAfterReturn ? text.replace(/^\n/, '') : text).split(/\r\n|\n|\r/)
     if (text !== '') isAfterReturn = text.endsWith('\r')
-    // A line above the limit stays above it, so that its event is skipped, and grows no more.
+    // A line longer than the limit is not extended, which saves memory. It stays over the limit, so
+    // its event is skipped.
     lines[0] = rest.length > LONGEST ? rest : rest + (lines[0] as string)
     rest = lines.pop() as string
     return lines

@@ -1,13 +1,14 @@
 /**
- * The fields that several resources share, each with its form on the wire. Requests are strict
- * (an unknown member is rejected); replies are open, so that a newer server may add members.
- * There are no transforms: schemas return the values that were sent.
+ * The fields that several resources share, in their form on the wire.
+ *
+ * Request schemas are strict: an unknown member is rejected. Reply schemas are open, so that a
+ * newer server may add members. No schema transforms a value: each returns what was sent.
  */
 import * as v from 'valibot'
 import { isId } from '../crypto/encoding/id.ts'
 import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 
-/** A resource id: its prefix and 26 characters, opaque to callers. */
+/** A resource id: a prefix and 26 characters. Callers must not interpret the characters. */
 export const id = (prefix: string) =>
   v.pipe(
     v.string(),
@@ -15,9 +16,7 @@ export const id = (prefix: string) =>
     v.description(`An id: ${prefix} followed by 26 characters.`),
   )
 
-/**
- * The account of a caller. A machine without a device has no account id yet, and uses its own id.
- */
+/** The account of a caller. A machine account without a device uses its machine id instead. */
 export const holderId = v.pipe(
   v.string(),
   v.check((text) => isId('acc_', text) || isId('mch_', text), 'Expected the id of an account.'),
@@ -26,32 +25,34 @@ export const holderId = v.pipe(
   ),
 )
 
-/** RFC 3339, UTC, milliseconds. */
+/** A time: RFC 3339, UTC, with milliseconds. */
 export const Time = v.pipe(
   v.string(),
   v.isoTimestamp(),
   v.description('A time in UTC with milliseconds (RFC 3339).'),
 )
 
-/** The last time that the wire can express, in Unix milliseconds. */
+/** The latest time that the wire format can express, in Unix milliseconds. */
 export const LAST_MS = Date.UTC(10_000, 0) - 1
 
 /**
- * Returns Unix milliseconds as a time on the wire; a time later than the wire can express becomes
- * `LAST_MS`. Signed times of other accounts can be up to 2^53-1 seconds, and `Date` throws for
- * those.
+ * Returns Unix milliseconds as a time on the wire, at most `LAST_MS`.
+ *
+ * The signed times of other accounts can be up to 2^53-1 seconds, and `Date` throws for such
+ * values.
  */
 export const timeAt = (unixMs: number): string => new Date(Math.min(unixMs, LAST_MS)).toISOString()
 
-/** Rejects lone surrogates, which would become other characters in UTF-8. */
+/** Rejects lone surrogates, because UTF-8 would replace them with other characters. */
 export const wellFormed = v.check(
   (text: string) => text.isWellFormed(),
   'Expected text without lone surrogates.',
 )
 
 /**
- * A visible character: not a space, a format character or a filler, in any script (Unicode,
- * section 23.2 and on).
+ * A visible character of any script.
+ *
+ * Spaces, format characters and fillers are excluded (Unicode, section 23.2 and later).
  */
 const SEEN = String.raw`[^\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]`
 
@@ -65,8 +66,9 @@ const readable = (max: number, pattern: string, told: string) =>
   )
 
 /**
- * A name for display. Control characters, bidirectional overrides, and names of spaces alone are
- * rejected.
+ * A display name.
+ *
+ * Control characters, bidirectional overrides, and names without a visible character are rejected.
  */
 export const name = (max: number) =>
   readable(
@@ -75,7 +77,7 @@ export const name = (max: number) =>
     'Control characters and characters that change the text direction are not allowed.',
   )
 
-/** A text of several lines: as `name`, but line breaks and tabs are accepted. */
+/** A text of several lines: like `name`, but line breaks and tabs are accepted. */
 export const text = (max: number) =>
   readable(
     max,
@@ -83,7 +85,7 @@ export const text = (max: number) =>
     'Control characters other than line breaks, and characters that change the text direction, are not allowed.',
   )
 
-/** A handle, or the last part of a link's address. */
+/** A handle, or the last part of an open link's address. */
 export const Slug = v.pipe(
   v.string(),
   v.regex(
@@ -92,18 +94,20 @@ export const Slug = v.pipe(
   ),
 )
 
-/** A mailbox (RFC 5321 section 4.1.2), in ASCII and without quoting, as mail forms accept it. */
+/**
+ * A mailbox (RFC 5321 section 4.1.2) in ASCII and without quoted parts, as mail forms accept it.
+ */
 export const email = v.pipe(
   v.string(),
   v.maxLength(254),
   v.regex(
-    // Both cases are written out: JSON Schema has no flags.
+    // Both cases are written out, because patterns in JSON Schema have no flags.
     /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/,
     'Expected an e-mail address.',
   ),
 )
 
-/** Three words: one string, or an array of them. */
+/** Three words, as one string or as an array. */
 export const Words = v.pipe(
   v.union(
     [
@@ -117,7 +121,7 @@ export const Words = v.pipe(
   ),
 )
 
-/** The purpose of words for one listener. */
+/** The purpose of words for one listener, as typed. */
 export const PurposeText = v.pipe(
   v.string(),
   v.maxLength(500),
@@ -127,7 +131,7 @@ export const PurposeText = v.pipe(
   ),
 )
 
-/** A purpose as both sides compute it. */
+/** A purpose after normalisation, which both sides compute. */
 export const ShownPurpose = v.pipe(
   v.string(),
   v.description(
@@ -159,11 +163,11 @@ export const Page = v.strictObject({
 })
 export type Page = v.InferOutput<typeof Page>
 
-/** Returns the query of a filtered list: a page of the items that match every given filter. */
+/** Returns the query schema of a list: a page, restricted to items that match all given filters. */
 export const pageOfThose = <const T extends v.ObjectEntries>(filters: T) =>
   v.strictObject({ ...Page.entries, ...filters })
 
-/** Restricts a list to items in one state. */
+/** Returns the filter that restricts a list to items in one state. */
 export const inState = <const T extends readonly [string, ...string[]]>(states: T) =>
   v.optional(v.pipe(v.picklist(states), v.description('Return only items in this state.')))
 
@@ -172,22 +176,22 @@ const isDay = (text: string) => {
   return at >= 0 && timeAt(at).startsWith(text)
 }
 
-/** A day in UTC. */
+/** A day in UTC, 1970 or later. */
 export const Day = v.pipe(
   v.string(),
   v.regex(/^\d{4}-\d{2}-\d{2}$/, 'Expected a day in the form 2026-01-31.'),
   v.isoDate('This day does not exist.'),
-  // The pattern alone accepts the 30th of February.
+  // `isoDate` alone accepts the 30th of February.
   v.check((text) => isDay(text), 'Expected an existing day, in 1970 or later.'),
 )
 
-/** Restricts a list to items of some days. */
+/** The filters that restrict a list to a range of days, both inclusive. */
 export const betweenDays = {
   from: v.optional(v.pipe(Day, v.description('Return only items of this day (UTC) or later.'))),
   to: v.optional(v.pipe(Day, v.description('Return only items of this day (UTC) or earlier.'))),
 }
 
-/** A page of a list, newest first. */
+/** Returns the reply schema of a list page, newest items first. */
 export const listOf = <const T extends v.GenericSchema>(item: T) =>
   v.object({
     items: v.array(item),
@@ -200,7 +204,7 @@ export const Sha256Hex = v.pipe(
   v.description('A SHA-256 hash in lower-case hexadecimal digits.'),
 )
 
-/** A compact JWS, kept as received. */
+/** A compact JWS. It is stored exactly as received. */
 export const Jws = v.pipe(
   v.string(),
   v.maxLength(65_536),
@@ -208,7 +212,7 @@ export const Jws = v.pipe(
   v.description('A compact JWS (RFC 7515).'),
 )
 
-/** An entry of a key log or a roster: section 0 of the protocol limits its length. */
+/** An entry of a key log or a roster. Section 0 of the protocol limits its length. */
 export const LogEntry = v.pipe(
   v.string(),
   v.maxLength(65_536),
@@ -219,7 +223,7 @@ export const LogEntry = v.pipe(
 /** A public Ed25519 key (RFC 8037). */
 export const Jwk = v.object({ kty: v.literal('OKP'), crv: v.literal('Ed25519'), x: v.string() })
 
-/** 32 bytes in base64url: hashes. */
+/** A hash of 32 bytes in base64url. */
 const HASH = /^[\w-]{43}$/
 
 export const SealKeyId = v.pipe(
@@ -228,7 +232,7 @@ export const SealKeyId = v.pipe(
   v.description('The id of a sealing key: the SHA-256 hash of its bytes, in base64url.'),
 )
 
-/** A public key of X-Wing (protocol, section 3). */
+/** An X-Wing public key (protocol, section 3). */
 export const SealKey = v.pipe(
   v.string(),
   v.regex(/^[\w-]{1622}$/, 'Expected 1,216 bytes in base64url.'),
@@ -241,6 +245,6 @@ export const Envelope = v.pipe(
   v.description('An envelope as JSON text: the secret of an epoch, sealed to one device.'),
 )
 
-/** Sets the name under which the OpenAPI document lists a schema. */
+/** Sets a schema's name in the OpenAPI document. */
 export const named = <const T extends v.GenericSchema>(title: string, schema: T) =>
   v.pipe(schema, v.title(title))

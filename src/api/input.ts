@@ -1,6 +1,7 @@
 /**
- * Validates input by the schema of its row, and reports errors in the same form for every kind of
- * request.
+ * Validates input against the schema of its row.
+ *
+ * The errors have the same form for every kind of request.
  */
 import { type BaseIssue, getDotPath, safeParse } from 'valibot'
 import { redact } from '../crypto/encoding/redact.ts'
@@ -8,8 +9,10 @@ import { AppError, type Issue } from '../errors.ts'
 import type { RowSchema } from './route.ts'
 
 /**
- * Issues quote the request: their number and length are limited, so that an answer does not grow
- * with it.
+ * The maximum number of issues in an error.
+ *
+ * Issues quote the request. Their number and length are limited, so that a large request does not
+ * cause a large answer.
  */
 const MOST_ISSUES = 20
 const LONGEST_TEXT = 200
@@ -17,8 +20,9 @@ const LONGEST_TEXT = 200
 type Where = 'query' | 'body'
 
 /**
- * Returns the error for an invalid query or body, with the issues of the row's schema or of a
- * later check.
+ * Returns the error for an invalid query or body.
+ *
+ * The issues come from the row's schema or from a later check.
  */
 export function invalid(where: Where, issues: readonly Issue[], cause?: unknown): AppError {
   const [first] = issues
@@ -30,14 +34,17 @@ export function invalid(where: Where, issues: readonly Issue[], cause?: unknown)
 }
 
 /**
- * Returns the redacted start of a text. It exceeds LONGEST_TEXT, because redaction may shorten
- * the text before it is cut off.
+ * Returns the beginning of a text, redacted.
+ *
+ * It is longer than LONGEST_TEXT, because redaction can shorten the text before it is cut to that
+ * length.
  */
 const told = (text: string): string => redact(text.slice(0, 4 * LONGEST_TEXT))
 
 /**
- * Returns a quote of the request without text that looks like a secret, cut off at the end of a
- * word if possible. Texts of a schema are not shortened.
+ * Returns a quote from the request for an error message.
+ *
+ * Parts that look like secrets are removed. A long text is cut, at the end of a word if possible.
  */
 const brief = (text: string): string =>
   text.length <= LONGEST_TEXT
@@ -48,8 +55,10 @@ const brief = (text: string): string =>
         .replace(/\s+\S{0,40}$/, '')}…`
 
 /**
- * Returns an issue as an instruction. Messages of the schemas here are instructions already;
- * those of valibot are not.
+ * Returns an issue as an instruction to the caller.
+ *
+ * Messages of the schemas of this project are instructions already; the default messages of valibot
+ * are not.
  */
 function worded({ message, type, expected, received }: BaseIssue<unknown>): string {
   if (!message.startsWith('Invalid ')) return message
@@ -60,7 +69,7 @@ function worded({ message, type, expected, received }: BaseIssue<unknown>): stri
       : `${expected ?? 'A value'} is missing.`
   if (type === 'integer') return 'Expected a whole number.'
   if (type === 'min_length') return `Expected ${expected?.replace('>=', 'at least ')} of them.`
-  // Messages of valibot end with the received value.
+  // Default messages of valibot end with the received value.
   if (expected === null) return brief(message)
   const wanted = expected
     .replace(/^>=/, 'at least ')
@@ -71,7 +80,7 @@ function worded({ message, type, expected, received }: BaseIssue<unknown>): stri
 }
 
 /**
- * Returns the value as its schema reads it, with defaults.
+ * Returns a value as parsed by its schema, with defaults filled in.
  * @throws AppError `validation_failed`
  */
 export function parse(where: Where, schema: RowSchema, value: unknown): unknown {
@@ -88,18 +97,18 @@ export function parse(where: Where, schema: RowSchema, value: unknown): unknown 
 
 const DAY_MS = 24 * 3_600_000
 
-/** A span of time in Unix milliseconds: includes `since`, excludes `until`. */
+/** A time span in Unix milliseconds: `since` is inclusive, `until` is exclusive. */
 interface Span {
   readonly since: number
   readonly until: number
 }
 
-/** Later than any time in this interface. */
+/** A time later than any that this interface can express. */
 const NEVER = Date.UTC(9999, 11, 31) + DAY_MS
 
 /**
- * Returns the span of some whole days, as a list query gives them (`betweenDays`).
- * @throws AppError `validation_failed` at `from`, if it is after `to`
+ * Returns the time span of whole days, as a list query names them (`betweenDays`).
+ * @throws AppError `validation_failed` at `from` if `from` is after `to`
  */
 export function daySpan({
   from,

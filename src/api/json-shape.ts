@@ -1,17 +1,19 @@
 /**
- * The limits of JSON from others: how many values it has, and how deeply they are nested. A
- * message of some megabytes can hold millions of values, which take long to parse and to check.
+ * Limits the number of values in JSON from others, and how deeply they are nested.
+ *
+ * A body of a few megabytes can contain millions of values, which take long to parse and to
+ * validate.
  */
 import { AppError } from '../errors.ts'
 
-/** The deepest nesting of objects and arrays that a route accepts in a body. */
+/** The maximum nesting of objects and arrays in the body of a route. */
 export const DEEPEST = 32
-/**
- * The deepest nesting of a body that another protocol parses. It may wrap the body of a route.
- */
+/** The maximum nesting in a body that another protocol parses. It can wrap the body of a route. */
 export const DEEPEST_TEXT = 2 * DEEPEST
 /**
- * The most values and names in a body: more than any route accepts, parsed in a few milliseconds.
+ * The maximum number of values and names in a body.
+ *
+ * No route accepts that many, and this number is parsed in a few milliseconds.
  */
 const MOST_VALUES = 50_000
 
@@ -23,7 +25,7 @@ const tooDeep = (deepest: number) =>
 const tooMany = () =>
   new AppError('invalid_json', `The body has more than ${MOST_VALUES} values. Send fewer at once.`)
 
-/** Returns how many values a value contains, itself included; Infinity beyond a limit. */
+/** Returns the number of values in a value, including itself; Infinity if a limit is exceeded. */
 function countIn(value: unknown, deepest: number, most: number): number {
   if (typeof value !== 'object' || value === null) return 1
   if (deepest === 0) return Infinity
@@ -35,16 +37,18 @@ function countIn(value: unknown, deepest: number, most: number): number {
   return count
 }
 
-/** Whether a parsed value has at most `most` values, nested at most `deepest` levels. */
+/** Whether a parsed value has at most `most` values, nested in at most `deepest` levels. */
 export const isWithin = (value: unknown, deepest: number, most = MOST_VALUES): boolean =>
   countIn(value, deepest, most) <= most
 
 /**
- * Creates the check of one body, which counts while the bytes arrive: a body beyond a limit is
- * rejected early. The parser checks the syntax.
- * @param deepest the deepest nesting that is accepted
- * @returns a function called with the chunks of a body in order; it throws AppError invalid_json
- * at the first byte beyond a limit
+ * Returns a function that checks one body while its bytes arrive.
+ *
+ * A body that exceeds a limit is therefore rejected early. The syntax is checked later by the
+ * parser.
+ * @param deepest the maximum nesting
+ * @returns the function, which must be called with the chunks of the body in order; it throws
+ * AppError `invalid_json` at the first byte beyond a limit
  */
 export function newShapeCheck(deepest = DEEPEST): (bytes: Uint8Array) => void {
   let depth = 0

@@ -1,7 +1,4 @@
-/**
- * Formats names of others for sentences and tables: in quotation marks, with their source and
- * marks.
- */
+/** Formats other people's names for sentences and tables, with their source and marks. */
 import type { NameMark } from '../crypto/encoding/display-names.ts'
 import type { PersonName } from './rest/names.ts'
 import type { Match } from './rest/verify.ts'
@@ -11,13 +8,14 @@ const QUOTES =
   /["\u02ba\u05f4\u201c-\u201f\u2033\u2036\u275b-\u275e\u3003\u301d-\u301f\uff02\u{1f676}-\u{1f678}]/gu
 
 /**
- * Returns the name in double quotes, with its own double quotes replaced by single ones.
- * Otherwise a name such as `x" ("y"), Mum` would end its quotation and read as a part of the
- * sentence around it.
+ * Returns a name in double quotes; double quotes inside it become single quotes.
+ *
+ * Otherwise a name such as `x" ("y"), Mum` would end its quotation, and the rest of it would look
+ * like a part of the sentence.
  */
 export const inQuotes = (name: string): string => `"${withoutQuotes(name)}"`
 
-/** Returns the name with single quotes for double ones, for a sentence that does not quote it. */
+/** Returns a name with single quotes in place of double quotes, for use outside quotation marks. */
 const withoutQuotes = (name: string): string => name.replace(QUOTES, "'")
 
 const MARKS: Readonly<Record<NameMark, string>> = {
@@ -25,7 +23,7 @@ const MARKS: Readonly<Record<NameMark, string>> = {
   mixed_script: 'letters of several alphabets',
 }
 
-/** Returns the text, followed by the marks of the name in it. */
+/** Returns a text that contains a name, followed by the name's marks. */
 const marked = (text: string, { name_marks }: Pick<PersonName, 'name_marks'>): string =>
   name_marks.length === 0 ? text : `${text} [${name_marks.map((one) => MARKS[one]).join('; ')}]`
 
@@ -46,8 +44,10 @@ export function someoneOf(of: PersonName): string {
 }
 
 /**
- * Returns the subject of a match for a sentence: `guest "Mum" (Maria Muster)`, or `Bob ("Bank")`
- * for a member of a connection. A name that repeats the label is omitted.
+ * Returns the subject of a match for a sentence.
+ *
+ * Examples: `guest "Mum" (Maria Muster)`, or `Bob ("Bank")` for a member of a connection. If the
+ * name equals the label, it is omitted.
  */
 export function subjectOf(match: Match): string {
   const { kind, display_name, connection_name, external_member: external } = match

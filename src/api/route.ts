@@ -1,9 +1,11 @@
 /**
- * The type of a row of the table, and the types that follow from a table: which rows need an
- * answer, and how a caller sees them. A row is data. Each field has a reader: the router (method,
- * path, also), the scope check (method, path), the validator (query, body), the OpenAPI document
- * (all fields), the answer (status, reply). Its texts are in a module of their own, which is loaded
- * with the documents.
+ * The type of a table row, and the types derived from a table.
+ *
+ * The derived types state which rows a component must answer, and how a caller sees them. A row is
+ * data, and other components read its fields: the router (method, path, also), the scope check
+ * (method, path), the validator (query, body), the OpenAPI document (all fields), and the answer
+ * (status, reply). The texts of the rows are in separate modules, which are loaded with the
+ * documents.
  */
 import type { GenericSchema, InferInput, InferOutput } from 'valibot'
 import type { ErrorCode } from '../errors.ts'
@@ -11,12 +13,10 @@ import type { ErrorCode } from '../errors.ts'
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type RowSchema = GenericSchema
 
-/** The content of an answer to a row with `media`. */
+/** The content of an answer to a row that declares `media`. */
 export interface Content {
   readonly type: string
-  /**
-   * Set if it differs from the row's, for a page with the text that there is no such resource.
-   */
+  /** The status if it differs from the row's, for example on a page for a missing resource. */
   readonly status?: number
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>
   readonly headers?: Readonly<Record<string, string>>
@@ -24,58 +24,68 @@ export interface Content {
 
 interface Row {
   readonly method: Method
-  /** Parameters are written `{id}`, each a whole segment. */
+  /** The path. A parameter is a whole segment, written as `{id}`. */
   readonly path: `/${string}`
-  /** The second path of a route that is registered twice. */
+  /** A second path for the same route. */
   readonly also?: `/${string}`
   /**
-   * `both`: the account answers, and a handler of the same name adds data that only this device
-   * has.
+   * The component that answers the row.
+   *
+   * `both`: the account answers, and then a handler of the same name adds data that only this
+   * device has.
    */
   readonly by: 'daemon' | 'account' | 'both'
   /**
-   * The codes of its errors that follow from no other field; `openapi/errors.ts` derives the
-   * others. The daemon passes on those of the account server. In tests, an error with any other
+   * The error codes that do not follow from other fields; `openapi/errors.ts` derives the others.
+   *
+   * The daemon also passes on errors of the account server. In tests, an error with an undeclared
    * code fails (`test/declared-errors.ts`).
    */
   readonly errors?: readonly ErrorCode[]
-  /** Further codes of a row by `both`: those of the handler, which the account server lacks. */
+  /**
+   * For `both`: additional codes of the daemon's handler, which the account server never returns.
+   */
   readonly handlerErrors?: readonly ErrorCode[]
   readonly query?: RowSchema
   readonly body?: RowSchema
   readonly status?: 200 | 201 | 202 | 204
-  /** The largest body in bytes, if it is not the default of 1 MiB. */
+  /** The maximum body size in bytes (default: 1 MiB). */
   readonly limit?: number
   /**
-   * Returns the largest body in bytes, if it depends on the path parameters or on the caller's
-   * scope; at most `limit`. `may` returns whether the scope is enough for another route.
+   * Returns the maximum body size in bytes if it depends on the path or the caller; at most
+   * `limit`.
+   *
+   * `may` returns whether the caller's scope permits another route.
    */
   readonly limitOf?: (
     params: Readonly<Record<string, string>>,
     may: (route: Pick<Row, 'method' | 'path'>) => boolean,
   ) => number
   /**
-   * Returns the route that the row calls in turn, for these parameters: the caller needs its
-   * scope too, which is checked before the body is read. Null if that check can wait.
+   * Returns the route that this row calls for these parameters. The caller needs its scope too.
+   *
+   * That scope is checked before the body is read. Null if the check can wait until then.
    */
   readonly calls?: (params: Readonly<Record<string, string>>) => Pick<Row, 'method' | 'path'> | null
-  /** The body is a form (RFC 6749 appendix B), not JSON. */
+  /** Set if the body is a form (RFC 6749 appendix B) instead of JSON. */
   readonly form?: true
-  /** The body is passed on as text: another protocol parses it. */
+  /** Set if the body is passed on as text, because another protocol parses it. */
   readonly text?: true
   /**
-   * An `Idempotency-Key` is ignored: the answer contains a secret that must not be stored, or the
-   * operation may be repeated.
+   * Set if an `Idempotency-Key` must be ignored.
+   *
+   * The answer contains a secret that must not be stored, or repeating the operation is harmless.
    */
   readonly repeats?: true
   /**
-   * A member of the body and of the answer that is a temporary secret. It is not stored under an
-   * `Idempotency-Key`, and tools neither accept nor return it.
+   * The name of a member of the body and the answer that is a temporary secret.
+   *
+   * The member is not stored under an `Idempotency-Key`, and tools neither accept nor return it.
    */
   readonly secret?: string
 }
 
-/** The errors of a row by `daemon` whose handler calls the account server. */
+/** The errors of a row by `daemon` if its handler calls the account server. */
 export const BACKEND_ERRORS = [
   'not_signed_in',
   'rate_limited',
@@ -84,18 +94,18 @@ export const BACKEND_ERRORS = [
   'backend_timeout',
 ] as const satisfies readonly ErrorCode[]
 
-/** The content of an answer: JSON, one of these media types, or nothing. */
+/** The content of an answer: JSON (`reply`), one of these media types (`media`), or nothing. */
 type Answered =
   | { readonly reply?: RowSchema; readonly media?: never }
   | { readonly reply?: never; readonly media: readonly string[] }
 
 export type Route = Row & Answered
 
-/** Returns whether an `Idempotency-Key` is honoured. A page is not stored. */
+/** Whether a row honours an `Idempotency-Key`. Answers with `media` are not stored. */
 export const isOnce = (route: Route): boolean =>
   route.method === 'POST' && route.repeats !== true && route.media === undefined
 
-/** Returns the paths of a route: one, or two for a route that is registered twice. */
+/** Returns the paths of a route: `path`, and `also` if there is one. */
 export const everyPath = ({ path, also }: Pick<Route, 'path' | 'also'>): string[] =>
   also === undefined ? [path] : [path, also]
 
@@ -115,14 +125,14 @@ type Body<R> = R extends { body: infer B extends RowSchema } ? B : never
 type Rows<G, By> = { [K in keyof G]: G[K] extends { by: By } ? K : never }[keyof G]
 type Groups<T, By> = { [N in keyof T]: [Rows<T[N], By>] extends [never] ? never : N }[keyof T]
 
-/** The input of an answerer of row R: path parameters, query and body, parsed, with defaults. */
+/** What the answering function of row R gets: path parameters, query and body, with defaults. */
 export type Parsed<R extends { path: string }> = Flat<
   Params<R['path']> &
     ([Query<R>] extends [never] ? unknown : InferOutput<Query<R>>) &
     ([Body<R>] extends [never] ? unknown : { body: InferOutput<Body<R>> })
 >
 
-/** The input of a caller of row R: the same, but defaults may be omitted. */
+/** What a caller of row R passes: like `Parsed`, but members with defaults may be omitted. */
 export type Sent<R extends { path: string }> = Flat<
   Params<R['path']> &
     ([Query<R>] extends [never] ? unknown : InferInput<Query<R>>) &
@@ -140,8 +150,9 @@ export type Reply<R> = R extends { media: readonly string[] }
     : void
 
 /**
- * The functions that answer the rows of T that belong to By, each with context C. Inline, so that
- * compiler errors stay short.
+ * The functions that answer the rows of T that belong to By, each with a context C.
+ *
+ * The types are written inline, so that compiler errors stay short.
  */
 export type Answers<T, By, C> = {
   [N in Groups<T, By>]: {
@@ -152,8 +163,9 @@ export type Answers<T, By, C> = {
 }
 
 /**
- * The same rows as a caller sees them: the interface to the account, the remote client, the
- * command line, the tests.
+ * The same rows as functions for callers.
+ *
+ * The interface to the account, the remote client, the command line and the tests use them.
  */
 export type Calls<T, By> = {
   [N in Groups<T, By>]: {

@@ -1,18 +1,19 @@
-/** Reads the rows of a table, and the answers to them, which have the same groups and names. */
+/** Functions over tables. Rows and their answers are both stored by group and name. */
 import type { Route, Table } from './route.ts'
 
 /** Values by group and name. */
 export type ByRow<T> = Readonly<Record<string, Readonly<Record<string, T>>>>
 
-/** Returns all rows of a table as one list, in its order. */
+/** Returns all rows of a table as a list, in the table's order. */
 export const rowsOf = (table: Table): { group: string; name: string; route: Route }[] =>
   Object.entries(table).flatMap(([group, routes]) =>
     Object.entries(routes).map(([name, route]) => ({ group, name, route })),
   )
 
 /**
- * Returns a value for each row, by group and name, in their order. Omits the rows for which
- * `make` returns undefined, and groups without any other.
+ * Returns a value for each row, by group and name, in the table's order.
+ *
+ * Rows for which `make` returns undefined are omitted, and so are groups without any row left.
  */
 export function mapRows<T, R>(
   table: ByRow<T>,
@@ -38,11 +39,12 @@ type Answer = (input: unknown, context: unknown) => Promise<unknown>
 type Group = Readonly<Record<string, Answer>>
 
 /**
- * Returns stand-ins for groups of answers, which load a group at its first call, so that an idle
- * daemon has only the code in memory that it uses.
+ * Returns functions that load a group of answers at the first call of one of its rows.
+ *
+ * An idle daemon therefore has only the code in memory that it has used.
  * @param table the rows
- * @param by restricts the rows to these answerers
- * @param loaders for each group, a function that loads its answers; called once
+ * @param by restricts the rows to those that these components answer
+ * @param loaders loads the answers of each group; called once per group
  */
 export function lazily<A extends object>(
   table: Table,
@@ -57,7 +59,8 @@ export function lazily<A extends object>(
         try {
           return (here = await (loading ??= load()))
         } finally {
-          // After a failure, such as an unreachable database, the next call loads again.
+          // After a failed load (for example, the database was unreachable), the next call loads
+          // again.
           loading = null
         }
       }

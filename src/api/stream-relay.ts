@@ -1,47 +1,48 @@
 /**
- * Relays an event stream: its bytes as they arrive and unchanged, with limits on time and length.
- * If the source breaks off, the bytes received so far are passed on, followed by an event with
- * the error.
+ * Relays the bytes of an event stream unchanged as they arrive, within limits of time and length.
+ *
+ * If the source breaks off, the bytes received so far are passed on, followed by an event with the
+ * error.
  */
 import type { Readable } from 'node:stream'
 import type { AppError } from '../errors.ts'
 import { errorEvent } from './chat-events.ts'
 
 export interface Bounds {
-  /** The longest time without data while the reader waits for it, in milliseconds. */
+  /** The maximum time without data while the reader waits for data, in milliseconds. */
   readonly silenceMs: number
-  /** The longest total time, in milliseconds. */
+  /** The maximum total time, in milliseconds. */
   readonly wholeMs: number
-  /** The largest length, in bytes. */
+  /** The maximum length of the stream, in bytes. */
   readonly most: number
 }
 
-/** Why a stream ended early. `broken`: the other side closed it. */
+/** The reason why a stream ended early. `broken`: the other side closed it. */
 export type Break = 'silent' | 'late' | 'large' | 'broken'
 
 export interface Passage {
   /**
-   * Resolves when there is something to pass on.
-   * @throws AppError of the break if the stream breaks off before
+   * Resolves when the first bytes can be passed on.
+   * @throws AppError of the break if the stream breaks off before that
    */
   readonly begun: () => Promise<void>
-  /** For one reader, which may leave at any time: then the source is closed. */
+  /** The bytes, for one reader. If the reader stops early, the source is closed. */
   readonly body: AsyncIterable<Uint8Array>
   /** Discards the stream and closes its source. */
   readonly cut: () => void
 }
 
-/** How many bytes are read ahead of a slow reader. */
+/** The maximum number of bytes that are buffered for a slow reader. */
 const AHEAD = 65_536
 const DONE = { done: true, value: undefined } as const
 
 /**
  * Relays a stream.
- * @param source has no other reader; it is destroyed if it is not read to its end
- * @param of `told`: returns the error of a break; `heard`: called with the bytes as they arrive;
- * `whole`: returns at the end whether the stream was complete, if that does not follow from its
- * end alone; `ended`: called once, after the last bytes; the reader gets the end when it has
- * resolved
+ * @param source must have no other reader; destroyed if it is not read to its end
+ * @param of `told`: returns the error for a break; `heard`: called with the bytes as they arrive;
+ * `whole`: called at the end, returns whether the stream was complete if its end alone does not
+ * show that; `ended`: called once, after the last bytes, and the reader gets the end when its
+ * promise has resolved
  */
 export function passage(
   source: Readable,
@@ -58,7 +59,7 @@ export function passage(
   let ahead = 0
   let bytes = 0
   let failure: AppError | null = null
-  /** Set after the last bytes. */
+  /** Set after the last bytes were received. */
   let finished: Promise<unknown> | null = null
   let wake = () => undefined as void
 
@@ -99,7 +100,7 @@ export function passage(
     if (isWhole?.() === false) fail('broken')
     else if (finished === null) finish()
   })
-  // Stays registered, because a connection closed by this side may emit another error.
+  // The listener must stay: if this side closes the connection, the source may emit another error.
   source.on('error', (cause) => fail('broken', cause))
   source.once('close', () => fail('broken'))
 
@@ -139,7 +140,8 @@ export function passage(
       cut()
       throw why
     },
-    // Not a generator: its reader could leave only after the next bytes have arrived.
+    // An object instead of a generator: a generator's reader could stop only after more bytes
+    // arrived.
     body: {
       [Symbol.asyncIterator]: () => ({
         next,

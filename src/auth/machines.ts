@@ -1,8 +1,8 @@
 /**
  * Authenticates the tokens of machine accounts (`csm_`).
  *
- * The account server issued them and checks them at every request, so a token that is revoked
- * there is rejected here at its next use. This device stores nothing about them.
+ * The account server issues these tokens and checks them at every request. A token that was revoked
+ * at the server is therefore rejected at its next use. This device does not store them.
  */
 import { checkToken } from '../crypto/token.ts'
 import { AppError, type ErrorCode } from '../errors.ts'
@@ -10,22 +10,22 @@ import type { Scope } from './scopes.ts'
 import { type Caller, type MachineAccount, invalidToken } from './tokens.ts'
 
 /**
- * Returns the account and the scope of a token, from the account server.
- * @throws AppError as the account server does
+ * Asks the account server for the account and scope of a token.
+ * @throws AppError for any error from the account server
  */
 export type AskServer = (
   token: string,
 ) => Promise<{ readonly id: string; readonly scope: Scope; readonly account: MachineAccount }>
 
-/** Codes with which an account server, embedded or remote, rejects an invalid token. */
+/** The codes with which an account server, embedded or remote, rejects an invalid token. */
 const NOTHING: readonly ErrorCode[] = ['invalid_token', 'unauthorized', 'not_signed_in']
 
 const noMachine = () => invalidToken('machine token')
 
-/** Checks by its prefix whether a token is one of a machine account. No look-up. */
+/** Checks whether a token is a machine account's token, by its prefix alone. */
 export const isMachineToken = (token: string): boolean => token.startsWith('csm_')
 
-/** Requires a well-formed token, so that a mistyped one causes no request to the server. */
+/** Requires a well-formed token, so that a mistyped token causes no request to the server. */
 function requireForm(token: string): void {
   try {
     checkToken(token)
@@ -35,9 +35,9 @@ function requireForm(token: string): void {
 }
 
 /**
- * Returns the caller of a machine account's token.
- * @throws AppError invalid_token with the same message for every reason; backend_* while the
- *   account server cannot be asked
+ * Returns the caller that a machine account's token authenticates.
+ * @throws AppError invalid_token, with the same message for every reason; backend_* if the account
+ *   server cannot be reached
  */
 export async function machineCaller(token: string, ask: AskServer): Promise<Caller> {
   requireForm(token)

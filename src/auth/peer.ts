@@ -1,15 +1,15 @@
 /**
  * Finds the user at the other end of a loopback connection.
  *
- * TCP carries no credentials, but Linux lists the owner of every socket. On other systems the
- * token route relies on the loopback bind alone, as the API documents.
+ * TCP carries no credentials, but Linux lists the owner of every socket. On other systems the token
+ * route is protected only by the loopback bind, as the API documents.
  */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { TokenUsers } from '../config/config.ts'
 import { StartError } from '../errors.ts'
 
-/** States of a connection, by Linux's numbers. */
+/** TCP connection states, as Linux numbers them. */
 const ESTABLISHED = '01'
 const TIME_WAIT = '06'
 
@@ -41,20 +41,23 @@ function ipv6Bytes(address: string): number[] {
   return [...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 255])
 }
 
-/** Socket owners by local and remote address, as a listing writes them, separated by a space. */
+/**
+ * Socket owners. The key is the local and the remote address as in the listing, separated by a
+ * space.
+ */
 type Owners = ReadonlyMap<string, number | null>
 
 /**
  * Returns the owner of every socket in a listing (the text of `/proc/net/tcp` or `tcp6`).
  *
- * The owner is a uid, or null if it is unknown. A socket that its client closed has uid 0 and
- * inode 0, so only a live socket has an owner. Two sockets with the same addresses have none. The
- * kernel writes the listing in parts and may repeat a row when a socket opens in between: rows
- * with one inode are one socket.
+ * The owner is a uid, or null if it is unknown. If the client closed a socket, its row has uid 0
+ * and inode 0, so only established sockets have an owner here. Two sockets with the same addresses
+ * have no owner. The kernel writes the listing in parts and may repeat a row if a socket opens
+ * meanwhile, so rows with the same inode are one socket.
  */
 export function ownersIn(listing: string): Owners {
   const owners = new Map<string, number | null>()
-  /** The inode of the socket with these addresses; null for several sockets. */
+  /** The inode of the socket with these addresses; null if there are several such sockets. */
   const inodes = new Map<string, string | null | undefined>()
   // The first line is the heading.
   let start = listing.indexOf('\n') + 1
@@ -79,7 +82,7 @@ export function ownersIn(listing: string): Owners {
 }
 
 /**
- * The prefix of an IPv4 address in an IPv6 socket, as `/proc/net/tcp6` writes it.
+ * The prefix of an IPv4-mapped address in an IPv6 socket, as `/proc/net/tcp6` writes it.
  * @see RFC 4291 section 2.5.5.2
  */
 const MAPPED = '0000000000000000FFFF0000'
@@ -87,14 +90,16 @@ const MAPPED = '0000000000000000FFFF0000'
 type Listing = 'tcp' | 'tcp6'
 const pathOf = (name: Listing) => `/proc/self/net/${name}`
 
-/** Returns where the client's end of a connection may be listed, in the order to try. */
+/**
+ * Returns the listings and keys under which to look for the client's end of a connection, in order.
+ */
 function placesOf({ remoteAddress, remotePort, localAddress, localPort }: Socket) {
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return []
   const client = procAddress(remoteAddress, remotePort)
   const server = procAddress(localAddress, localPort)
   const wide = { name: 'tcp6', ends: `${client} ${server}` } as const
   if (remoteAddress.includes(':')) return [wide]
-  // Some clients (Java's) use IPv4 through an IPv6 socket, and are listed there.
+  // Some clients (for example Java) open IPv6 sockets for IPv4, so Linux lists them in `tcp6`.
   const mapped = { name: 'tcp6', ends: `${MAPPED}${client} ${MAPPED}${server}` } as const
   return [{ name: 'tcp', ends: wide.ends } as const, mapped]
 }
@@ -122,10 +127,10 @@ export function peerUid(socket: Socket): number | null {
 }
 
 /**
- * Makes a function that runs `read` once at a time.
+ * Makes a function that never runs `read` twice at the same time.
  *
- * A call returns the result of a run that started after the call, shared with all calls that
- * waited for the same run.
+ * A call returns the result of a run that started after the call. Calls that wait for the same run
+ * share its result.
  */
 function newReader<T>(read: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | null = null
@@ -137,23 +142,24 @@ function newReader<T>(read: () => Promise<T>): () => Promise<T> {
     })
     return running
   }
-  // The current run may already have passed the row in question.
+  // The current run may already have read past the row that the caller needs.
   return () => (running === null ? begin() : (next ??= running.then(begin)))
 }
 
 async function readListing(name: Listing): Promise<string> {
-  // Imported here, because a start does not need it and it takes as long as making a server.
+  // Imported lazily, because the start does not need it and loading it takes as long as creating a
+  // server.
   const { readFile } = await import('node:fs/promises')
   return readFile(pathOf(name), 'latin1').catch(() => '')
 }
 
-/** Readings per socket: a listing can lack a row while other sockets close. */
+/** The number of readings per socket. A reading can miss a row if other sockets close meanwhile. */
 const MOST_READINGS = 3
 
 /**
  * Makes a function that looks up uids as `peerUid` does, without blocking the event loop.
  *
- * All waiting look-ups share one reading.
+ * Concurrent look-ups share one reading.
  * @param read returns the text of a listing
  */
 export function newPeerLookup(
@@ -176,7 +182,7 @@ export const askPeerUid: (socket: Socket) => Promise<number | null> =
   process.platform === 'linux' ? newPeerLookup(readListing) : () => Promise.resolve(null)
 
 /**
- * Returns the uids of user names or decimal uids.
+ * Returns the uids for a list of user names and decimal uids.
  * @param passwd the text of `/etc/passwd`
  * @throws StartError for an unknown name
  */
@@ -199,9 +205,9 @@ export function uidsOf(names: readonly string[], passwd: string): number[] {
 }
 
 /**
- * Returns the check of the token route: whether the user with a uid may use it.
+ * Returns a function that checks whether the user with a uid may use the token route.
  *
- * The uid is null if unknown. The daemon's own user and root are always allowed.
+ * The uid is null if it is unknown. The daemon's own user and root are always allowed.
  */
 export function peerCheck(users: TokenUsers): (uid: number | null) => boolean {
   if ('any' in users || process.platform !== 'linux') return () => true

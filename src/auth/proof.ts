@@ -1,8 +1,9 @@
 /**
  * Authenticates the command line and the daemon to each other.
  *
- * Both can read the secret of the state folder, and no other user can. A program that occupies
- * the port can neither prove itself nor obtain anything that the real daemon accepts.
+ * Both can read the state folder's secret, and no other user can. A program that occupies the
+ * daemon's port cannot prove that it is the daemon, and receives nothing that the real daemon would
+ * accept.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { tokenFrom } from '../crypto/token.ts'
@@ -11,10 +12,10 @@ const mac = (secret: Uint8Array, ...parts: string[]) =>
   createHmac('sha256', secret).update(parts.join('\0')).digest()
 
 /**
- * Returns the daemon's proof for a nonce of the command line.
- * @param secret the secret of the state folder, 32 bytes
- * @param address the address that the command line connected to, so that a proof cannot be
- *   relayed from another port
+ * Returns the daemon's proof for a nonce that the command line sent.
+ * @param secret the state folder's secret, 32 bytes
+ * @param address the address that the command line connected to, so that a proof cannot be relayed
+ *   from another port
  * @returns 32 bytes as base64url
  */
 export const daemonProof = (secret: Uint8Array, nonce: string, address: string): string =>
@@ -33,9 +34,9 @@ export function isDaemonProof(
 }
 
 /**
- * Returns the token of the command line for one run of the daemon.
+ * Returns the command line's token for one run of the daemon.
  *
- * Both sides derive it, and neither stores it.
+ * Both sides derive the token, and neither stores it.
  * @param nonce the nonce of the run, from `runtime.json`
  */
 export const commandLineToken = (secret: Uint8Array, nonce: string): string =>

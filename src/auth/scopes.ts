@@ -1,8 +1,8 @@
 /**
- * The scope table: what a request needs, by its method and path alone, before any routing.
+ * The scope table: what a request needs, from its method and path alone, before routing.
  *
- * Nothing in a row can change it. The first matching rule decides. A path that no rule names
- * needs a token, so that a forgotten path is closed and not open.
+ * The route tables of `src/api` cannot override it. The first matching rule decides. A path that
+ * matches no rule needs a token, so a path that was forgotten here is protected.
  */
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError } from '../errors.ts'
@@ -12,23 +12,24 @@ export type Scope = 'read' | 'write' | 'full'
 /**
  * What a path requires.
  *
- * `none`: nothing. `device`: the session of a device, also of one that waits for approval.
- * `session`: the session of an approved device. `owner`: the command line of the daemon's own
- * user.
+ * - `none`: nothing
+ * - `device`: a device's session; the device may still wait for approval
+ * - `session`: an approved device's session
+ * - `owner`: the command line, run by the daemon's own user
  */
 export type Need = 'none' | 'device' | 'session' | 'owner' | Scope
 
-/** The access level of a caller, from its token's scope, its session or the command line. */
+/** A caller's access level, from its token's scope, its session or the command line. */
 export type AccessLevel = Exclude<Need, 'none'>
 
 /** `**` matches the rest of the path, including an empty one. */
 type Rules = readonly (readonly [pattern: string, need: Need])[]
 
 /**
- * The daemon's API.
+ * The rules of the daemon's API.
  *
- * First the five public paths and the assets of the docs page, then the paths for `full` only,
- * and last those for the command line only.
+ * The order is: the five public paths and the assets of the docs page, then the paths that need
+ * `full`, then the other special paths. The last rule is for the command line only.
  */
 export const REST_RULES: Rules = [
   ['/', 'none'],
@@ -40,7 +41,8 @@ export const REST_RULES: Rules = [
   ['/api/v1/org', 'full'],
   ['/api/v1/org/**', 'full'],
   ['/api/v1/api-tokens/**', 'full'],
-  // Any token may open it. Each call made through it needs the scope of its own route.
+  // Any token may call these paths. Each call made through them also needs the scope of its own
+  // route.
   ['/mcp', 'read'],
   ['/api/v1/mcp', 'read'],
   ['/tools/**', 'read'],
@@ -49,11 +51,11 @@ export const REST_RULES: Rules = [
 ]
 
 /**
- * The account server.
+ * The rules of the account server.
  *
- * First the paths that a device uses before it has a session, and the public pages. Then the
- * paths for a device that waits for approval and for the tokens of machine accounts. Its REST
- * rows are the daemon's.
+ * The order is: the paths that a device uses before it has a session, and the public pages; then
+ * the paths for a device that waits for approval and for the tokens of machine accounts. The REST
+ * routes have the same rules as in the daemon.
  */
 export const ACCOUNT_RULES: Rules = [
   ['/', 'none'],
@@ -120,7 +122,7 @@ const GRANTS: Readonly<Record<AccessLevel, readonly Need[]>> = {
   owner: ['read', 'write', 'full', 'owner'],
 }
 const PHRASE = { read: 'read, write or full', write: 'write or full', full: 'full' } as const
-/** The messages for needs that no token scope satisfies. */
+/** The error messages for needs that no token scope satisfies. */
 const RESERVED = {
   device: 'Only the session of a device may do this.',
   session: 'Only the session of an approved device may do this.',
@@ -133,8 +135,8 @@ export const isGranted = (has: AccessLevel, need: Need): boolean =>
 
 /**
  * Requires that the caller's access level satisfies what a request needs.
- * @throws AppError insufficient_scope with the token's scope, the method, the path and the
- *   required scope; forbidden if no scope would suffice
+ * @throws AppError insufficient_scope with the token's scope, the method, the path and the required
+ *   scope; forbidden if no scope would suffice
  */
 export function requireScope(
   has: AccessLevel,

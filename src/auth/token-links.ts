@@ -1,8 +1,8 @@
 /**
- * Ends the download links of API tokens when their token is revoked.
+ * Ends an API token's download links when the token is revoked.
  *
- * An expired token needs nothing here: the account server has its expiry, and no link is valid
- * after it.
+ * An expired token needs no action here, because the account server stores the token's expiry and
+ * ends its links then.
  */
 import { DOWNLOAD_LINK_MS } from '../api/device/downloads.ts'
 import { timeAt } from '../api/fields.ts'
@@ -13,7 +13,7 @@ import type { MetaRows } from '../state/meta.ts'
 
 const HELD = 'download_links/'
 /**
- * Returns the `meta` key that stores until when a token may have a link, Unix milliseconds.
+ * Returns the `meta` key that stores until when a token may have a valid link, Unix milliseconds.
  *
  * It is stored because links survive a restart.
  */
@@ -21,9 +21,9 @@ const heldBy = (token: string) => HELD + token
 
 export interface TokenLinks {
   /**
-   * Gets a link to an export for a token.
-   * @param of `expiry` of the token, Unix milliseconds, or null
-   * @throws AppError as the account server does
+   * Creates a link to an export for a token.
+   * @param of `expiry` is when the token expires, Unix milliseconds, or null
+   * @throws AppError for any error from the account server
    */
   get(
     account: Account,
@@ -32,7 +32,7 @@ export interface TokenLinks {
   /**
    * Ends the links of a token that was revoked.
    *
-   * If the account server is unavailable, a warning is logged, and the links expire within five
+   * If the account server is unavailable, logs a warning. The links then expire within five
    * minutes.
    */
   end(account: Account, token: string): Promise<void>

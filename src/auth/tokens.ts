@@ -1,13 +1,13 @@
 /**
- * API tokens of this device.
+ * The API tokens of this device.
  *
- * A token is shown once and stored as its SHA-256. Its rights (its record) are in the keychain.
- * The state database maps hash → id and stores revocation and last use, so that editing the
- * database cannot widen a token.
+ * A token is shown once, and only its SHA-256 is stored. Its record (name, scope, expiry) is in the
+ * keychain. The state database maps the hash to the token's id, and stores revocation and last use.
+ * So editing the database cannot extend a token's rights.
  *
- * The order of writes makes a crash harmless. A new token is first in the keychain, then a row; a
- * revocation is first in the row. The database records in advance that a token is being made, so
- * that a keychain entry left by a crash can be found.
+ * The order of writes makes a crash harmless. A new token is written to the keychain first, then to
+ * the database. A revocation is written to the database first. Before a token is created, the
+ * database records its id, so that a keychain entry left by a crash can be found.
  */
 import { hash } from 'node:crypto'
 import type { ApiToken } from '../api/rest/api-tokens.ts'
@@ -23,34 +23,32 @@ import type { Scope, AccessLevel } from './scopes.ts'
 
 /** The holder of a valid token. */
 export interface Caller {
-  /** The id of the token; null for the command line, which no list contains. */
+  /** The id of the token; null for the command line, which has no listed token. */
   readonly token: string | null
   readonly scope: AccessLevel
-  /**
-   * The account of a machine account's token, which the account server issued.
-   *
-   * It is null for the tokens of this daemon.
-   */
+  /** The account of a machine account's token; null for this daemon's own tokens. */
   readonly machine: MachineAccount | null
 }
 
-/** An account, for requests with one of its tokens. */
+/** A machine account, to which requests with one of its tokens are sent. */
 export type MachineAccount = Account & {
-  /** The same account, with every request part of one operation, however often it is sent. */
+  /**
+   * Returns the same account. All its requests belong to one operation, even if they are repeated.
+   */
   readonly acting?: (act: Act) => Account
 }
 
-/** The record of a token in the keychain. Times are Unix milliseconds. */
+/** A token's record in the keychain. Times are Unix milliseconds. */
 interface TokenRecord {
   readonly hash: string
   readonly name: string
   readonly label: string | null
   readonly scope: Scope
-  /** The account it was made under; null if none was signed in. */
+  /** The account that was signed in when the token was created; null if there was none. */
   readonly account: string | null
   readonly created_at: number
   readonly expires_at: number | null
-  /** Absent while the token is not revoked. */
+  /** Absent if the token is not revoked. */
   readonly revoked_at?: number
 }
 
@@ -71,7 +69,7 @@ interface NewTokenInput {
 }
 
 export interface Tokens {
-  /** Makes a token and returns it. It is not shown again. */
+  /** Creates a token and returns it. The token cannot be read again later. */
   mint(input: NewTokenInput): {
     id: string
     name: string
@@ -82,39 +80,39 @@ export interface Tokens {
     token: string
   }
   /**
-   * Returns the tokens of the signed-in account, or all if none is signed in.
+   * Returns the tokens of the signed-in account; all tokens if no account is signed in.
    *
-   * Newest first, including revoked and expired ones.
+   * The order is newest first. Revoked and expired tokens are included.
    */
   list(): ApiToken[]
   /**
-   * Rejects a token from the next request on. Repeating it changes nothing.
+   * Revokes a token. The next request with it is rejected. Revoking it again changes nothing.
    * @throws AppError not_found
    */
   revoke(id: string): void
   /**
-   * Returns the caller of a token.
-   * @param digest the token's SHA-256 in hex, if already computed
+   * Returns the caller that a token authenticates.
+   * @param digest the token's SHA-256 in hex, if the caller has computed it already
    * @throws AppError invalid_token, with the same message for every reason
    */
   authenticate(token: string, digest?: string): Caller
   /**
-   * Returns when a token expires, in Unix milliseconds, or null.
+   * Returns when a token expires, Unix milliseconds; null if it does not expire.
    * @throws AppError keychain_locked
    */
   expiryOf(id: string): number | null
-  /** Drops all tokens from memory, after their rows and entries were deleted. */
+  /** Drops all tokens from memory. Their rows and keychain entries must already be deleted. */
   forget(): void
-  /** Stores when tokens were last used. Called periodically, and before the end. */
+  /** Stores when tokens were last used. Called periodically and at the end. */
   flush(): void
 }
 
-/** Returns the SHA-256 of a token in hex, by which it is looked up. */
+/** Returns the SHA-256 of a token in hex, which is the key for look-ups. */
 export const tokenDigest = (token: string): string => hash('sha256', token, 'hex')
 
 /**
  * Returns the error for an invalid token, with the same message for every reason.
- * @param command makes another token of this kind
+ * @param command the command that creates another token of this kind
  */
 export const invalidToken = (command = 'token create') =>
   new AppError(
@@ -126,8 +124,8 @@ export const invalidToken = (command = 'token create') =>
 
 /**
  * Opens the tokens of this device.
- * @param options `commandLineToken` derives the token of the command line for this run of the
- *   daemon; `account` returns the id of the signed-in account, or null
+ * @param options `commandLineToken` derives the command line's token for this run of the daemon;
+ *   `account` returns the id of the signed-in account, or null
  */
 export function openTokens(options: {
   keychain: Keychain
@@ -155,7 +153,7 @@ export function openTokens(options: {
     byId.set(entry.id, entry)
   }
 
-  /** Deletes the keychain entry of a token that was not completed. It is valid for nothing. */
+  /** Deletes the keychain entry of a token that was not completed. Such a token is not valid. */
   function sweep(): void {
     const id = rows.begun()
     if (id === null) return
@@ -178,22 +176,22 @@ export function openTokens(options: {
         `The keychain has no entry for token ${entry.id}. Unlock the keychain, or revoke the token and create another.`,
       )
     entry.record = JSON.parse(stored) as TokenRecord
-    // The database may be a restored copy from before the revocation.
+    // The database may be a restored copy that was made before the revocation.
     entry.revokedAt ??= entry.record.revoked_at ?? null
     return entry.record
   }
 
   /**
-   * Checks whether a token belongs to another account than the signed-in one.
+   * Checks whether a token belongs to a different account than the signed-in one.
    *
-   * A token is valid for the account that it was made under, or for none if there was none. While
-   * no account is signed in it can still read the state of the daemon.
+   * A token is valid only while the account that created it is signed in, or no account is. A token
+   * that was created without an account is valid only while no account is signed in.
    */
   const isOfAnother = (record: TokenRecord) => account() !== null && record.account !== account()
 
   /**
-   * Checks whether a token can be listed. A revoked one may lack its keychain entry, and must not
-   * make the list fail.
+   * Checks whether a token can be listed. If a revoked token has no keychain entry, it is left out,
+   * so that the list does not fail.
    */
   const isListed = (entry: Entry) =>
     entry.revokedAt === null || entry.record !== null || keychain.get(tokenEntry(entry.id)) !== null
@@ -272,7 +270,7 @@ export function openTokens(options: {
       const at = entry.revokedAt ?? now()
       rows.revoke(id, at)
       entry.revokedAt = at
-      // Without its keychain entry the token cannot be used, so there is nothing to revoke there.
+      // A token without its keychain entry cannot be used, so it needs no revocation there.
       if (!isListed(entry)) return
       entry.record = { ...recordOf(entry), revoked_at: at }
       keychain.set(tokenEntry(id), JSON.stringify(entry.record))

@@ -1,8 +1,9 @@
 /**
- * Gives commands access to the API of the account.
- * The owner of the state lock is the only writer. If a daemon owns it, the command line sends
- * requests to that daemon over HTTP. If the lock is free, this process opens the state and
- * answers itself.
+ * Gives commands access to the account's API.
+ *
+ * Only the owner of the state lock may write to the state. If a daemon owns the lock, the command
+ * line sends requests to the daemon over HTTP. If the lock is free, this process acquires it, opens
+ * the state, and answers the requests itself.
  */
 import { type Outgoing, clientOf } from '../api/client.ts'
 import { local } from '../api/local/index.ts'
@@ -18,8 +19,9 @@ import { requireSameVersion, holderAt } from './lock-owner.ts'
 const PATIENCE_MS = 3_000
 
 /**
- * Returns a function that awaits answers. It writes a message once if an answer takes more than
- * three seconds.
+ * Returns a function that awaits an answer.
+ *
+ * The first time that an answer takes more than three seconds, the function writes a message.
  */
 export function newWaiting({ stderr }: Pick<Io, 'stderr'>) {
   let said = false
@@ -40,7 +42,7 @@ export function newWaiting({ stderr }: Pick<Io, 'stderr'>) {
 const TABLE = { ...rest, ...local }
 
 /**
- * Returns the error that the command line shows for an error of the chosen token.
+ * Returns the error to show for an error that the user's token caused.
  * @param trusted whether the command line could do more without the token
  */
 function told(error: AppError, path: string, chosen: string, trusted: boolean): AppError {
@@ -59,7 +61,7 @@ function told(error: AppError, path: string, chosen: string, trusted: boolean): 
   return error
 }
 
-/** Returns the calls of both tables, sent by a given function. */
+/** Returns the calls of the REST and local tables. `send` sends their requests. */
 function apiOver(
   io: Io,
   send: (request: Outgoing) => Promise<unknown>,
@@ -77,7 +79,7 @@ function apiOver(
   })
 }
 
-/** Returns the token that the user chose for the command line, or null to use its own. */
+/** Returns the token that the user configured; null if the command line must use its own token. */
 export function chosenToken({
   token,
   tokenFile,
@@ -106,7 +108,7 @@ async function here<T>(
     import('../http/path.ts'),
     import('../http/reply.ts'),
   ])
-  // Successes are not logged here: the command reports them to the user itself.
+  // Successes are not logged here, because the command itself reports them to the user.
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel
   const log = newLog(level, (line) => void io.stderr.write(line))
   const daemon = await openDaemon(config, log, lock)
@@ -149,7 +151,7 @@ async function overHttp<T>(
 }
 
 /**
- * Runs a function with the account’s API, in this process or in the daemon.
+ * Runs a function with the account's API, in this process or through the daemon.
  * @throws StartError and the errors of the API
  */
 export async function withApi<T>(

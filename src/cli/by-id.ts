@@ -1,6 +1,8 @@
 /**
  * Resources that the user names by id.
- * The error for a missing one names a command: the command line has no paths.
+ *
+ * The error for a missing resource names a command that lists ids, because users of the command
+ * line do not see paths.
  */
 import { isId } from '../crypto/encoding/id.ts'
 import { AppError } from '../errors.ts'
@@ -25,7 +27,7 @@ const KINDS = {
 
 export type NamedKind = keyof typeof KINDS
 
-/** Returns the error for an id without a resource of this kind. */
+/** Returns the error for an id that no resource of this kind has. */
 export const noSuch = (kind: NamedKind) =>
   new AppError(
     'not_found',
@@ -33,8 +35,8 @@ export const noSuch = (kind: NamedKind) =>
   )
 
 /**
- * Checks an id that the user gave, before a request is sent.
- * @throws AppError not_found for a text that cannot be an id of this kind
+ * Checks an id from the user before a request is sent.
+ * @throws AppError `not_found` if the text cannot be an id of this kind
  */
 export function readId(kind: NamedKind, text: string): string {
   if (!isId(KINDS[kind].prefix, text)) throw noSuch(kind)
@@ -42,8 +44,10 @@ export function readId(kind: NamedKind, text: string): string {
 }
 
 /**
- * Runs a function on the resource with an id. Sends no request for a text that cannot be an id.
- * @throws AppError not_found
+ * Runs a function on the resource with an id.
+ *
+ * If the text cannot be an id, no request is sent.
+ * @throws AppError `not_found`
  */
 export async function byId<T>(kind: NamedKind, id: string, work: () => Promise<T>): Promise<T> {
   readId(kind, id)
@@ -55,8 +59,10 @@ export async function byId<T>(kind: NamedKind, id: string, work: () => Promise<T
 }
 
 /**
- * Runs a function on an account that the user names by id, where only the account can be missing.
- * @throws AppError not_found
+ * Runs a function on an account that the user named by id.
+ *
+ * In the function, `not_found` must mean that the account does not exist.
+ * @throws AppError `not_found`
  */
 export async function ofAccount<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -1,4 +1,4 @@
-/** Makes the commands that most collections have: to list, create, update and delete items. */
+/** Creates the commands that most collections have: list, create, update and delete. */
 import { every } from '../api/cursor.ts'
 import { type NamedKind, byId } from './by-id.ts'
 import { type Api, type Command, UsageError } from './command.ts'
@@ -11,15 +11,15 @@ import {
 } from './option-fields.ts'
 import { shown, table } from './table.ts'
 
-/** Returns the line of an item: its id and its name. */
+/** Returns the line that shows an item: its id and its name. */
 export const itemLine = ({ id, name }: { readonly id: string; readonly name: string }): string =>
   `${id}  ${shown(name)}`
 
-/** Makes a command that lists all items in a table. */
+/** Creates a command that lists all items in a table. */
 export function listCommand<Item, Filters extends OptionFields>(of: {
   readonly usage?: string
   readonly help: string
-  /** The parameters of the list by their options. */
+  /** The query parameters of the list, and the options that set them. */
   readonly filters?: Filters
   readonly work: (
     api: Api,
@@ -42,19 +42,19 @@ export function listCommand<Item, Filters extends OptionFields>(of: {
   }
 }
 
-/** Makes a command that creates an item from options. */
+/** Creates a command that creates an item from options. */
 export function createCommand<Item, Fields extends OptionFields, Needed extends keyof Fields>(of: {
   readonly usage: string
   readonly help: string
   readonly fields: Fields
-  /** The fields without which nothing is created, and the message for each. */
+  /** The fields that must be given, each with the message for when it is missing. */
   readonly needed: Readonly<Record<Needed, string>>
   readonly work: (
     api: Api,
     body: FieldValues<Fields> & Required<Pick<FieldValues<Fields>, Needed>>,
   ) => Promise<Item>
   readonly line: (item: Item) => string
-  /** Returns what the user may do next. */
+  /** Returns a text about what the user can do next. */
   readonly next?: (item: Item) => string
 }): Command {
   const { usage, help, fields, needed, work, line, next } = of
@@ -74,13 +74,13 @@ export function createCommand<Item, Fields extends OptionFields, Needed extends 
   }
 }
 
-/** Makes a command that changes the fields of an item. */
+/** Creates a command that changes fields of an item. */
 export function updateCommand<Item, Fields extends OptionFields>(of: {
   readonly kind: NamedKind
   readonly usage: string
   readonly help: string
   readonly fields: Fields
-  /** What to do after a call without options. */
+  /** The remedy to show if no option was given. */
   readonly remedy: string
   readonly work: (api: Api, id: string, body: FieldValues<Fields>) => Promise<Item>
   readonly line: (item: Item) => string
@@ -99,12 +99,12 @@ export function updateCommand<Item, Fields extends OptionFields>(of: {
   }
 }
 
-/** Makes a command that deletes an item. */
+/** Creates a command that deletes an item. */
 export function deleteCommand(of: {
   readonly kind: NamedKind
   readonly help: string
   readonly work: (api: Api, id: string) => Promise<unknown>
-  /** The state of the item in the answer. */
+  /** The item's state in the JSON output (default: `deleted`). */
   readonly state?: string
   readonly done?: (id: string) => string
 }): Command {

@@ -1,4 +1,4 @@
-/** The interface of commands and their input. */
+/** The interface between commands and the code that runs them. */
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Local } from '../api/local/index.ts'
 import type { Rest } from '../api/rest/index.ts'
@@ -7,18 +7,19 @@ import type { Config } from '../config/config.ts'
 import type { ConfigPlatform } from '../config/values.ts'
 
 /**
- * The calls of the REST table and of the command line’s own table.
- * The running daemon or this process answers them.
+ * The calls of the REST table and of the command line's own table.
+ *
+ * The running daemon answers them, or this process.
  */
 export type Api = Calls<Rest & Local, 'daemon' | 'account' | 'both'>
 
-/** The streams and the environment of a command; `process` is one implementation. */
+/** The streams and the environment of a command. `process` implements this interface. */
 export interface Io {
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
   readonly env: NodeJS.ProcessEnv
-  /** The platform for the defaults of the settings; by default this machine. */
+  /** The platform that determines the default settings (default: this machine). */
   readonly machine?: ConfigPlatform
 }
 
@@ -29,18 +30,18 @@ export interface Invocation {
   readonly config: () => Config
   /** Whether `--json` was given. */
   readonly json: boolean
-  /** Runs a function with the API. Closes the connection at its end. */
+  /** Runs a function with the API. Closes the connection afterwards. */
   readonly withApi: <T>(work: (api: Api) => Promise<T>) => Promise<T>
-  /** Prints an answer: as JSON with `--json`, otherwise the lines, which may be empty. */
+  /** Prints an answer: with `--json` as JSON, otherwise as these lines. There may be no lines. */
   readonly print: (answer: unknown, lines: string | readonly string[]) => void
-  /** Writes a message for the user to standard error; nothing with `--json`. */
+  /** Writes a message for the user to standard error. With `--json`, writes nothing. */
   readonly say: (text: string) => void
-  /** Resolves after one second, the pause between two polls for the action of another person. */
+  /** Resolves after one second: the pause between two polls while another person has to act. */
   readonly second: () => Promise<unknown>
 }
 
 export interface Command {
-  /** The arguments after the command’s name, as `--help` shows them. */
+  /** The arguments after the command's name, as `--help` shows them. */
   readonly usage: string
   readonly help: string
   readonly options?: ParseArgsOptionsConfig
@@ -50,7 +51,7 @@ export interface Command {
   run(invocation: Invocation): Promise<number | void>
 }
 
-/** A command of the table. Its module is loaded when the command is called. */
+/** A command in the table. Its module is loaded when the command is called. */
 export interface Listed {
   readonly summary: string
   readonly load: () => Promise<Command>
@@ -59,7 +60,7 @@ export interface Listed {
 /** Commands by name. */
 export type Commands = Readonly<Record<string, Listed>>
 
-/** Wrong usage of a command; exit code 2. */
+/** The error for wrong usage of a command (exit code 2). */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

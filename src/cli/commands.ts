@@ -1,9 +1,9 @@
-/** The command table. The module of a command is loaded when the command is called. */
+/** The table of all commands. A command's module is loaded when the command is called. */
 import type { Command, Commands, Listed } from './command.ts'
 
 /**
- * Returns the entries of a module.
- * @param rows by the name of the command: its export of the module, and its summary
+ * Returns the table entries of the commands in one module.
+ * @param rows by command name: the name of the module's export, and the summary
  */
 function from<Export extends string>(
   load: () => Promise<Readonly<Record<Export, Command>>>,
@@ -17,8 +17,9 @@ function from<Export extends string>(
 }
 
 /**
- * The commands by name, in the order in which `--help` lists them; a name may have two or three
- * words. The commands that are not listed are defined at the end.
+ * The commands by name, in the order in which `--help` lists them.
+ *
+ * A name has one to three words. Hidden commands are added below.
  */
 export const COMMANDS: Commands = {
   ...from(() => import('./commands/serve.ts'), {
@@ -289,8 +290,7 @@ export const COMMANDS: Commands = {
 }
 
 /**
- * The command of the subprocess that this program starts itself. It is not enumerable, so that no
- * list shows it.
+ * The command that this program runs in a subprocess. It is not enumerable, so no list shows it.
  */
 Object.defineProperty(COMMANDS, 'purge-apart', {
   value: {

@@ -1,7 +1,8 @@
 /**
- * Sends requests to the running daemon for a program that was started with a scope.
- * Each call checks the scope first, then finds the daemon and verifies its proof. So a call after
- * a restart of the daemon finds the new one.
+ * Sends requests to the running daemon, for a program that was started with a scope.
+ *
+ * Each call first checks the scope, then finds the daemon and verifies its proof. If the daemon was
+ * restarted, the next call therefore finds the new one.
  */
 import type { Content } from '../api/route.ts'
 import { requireScope, restNeed, type Scope } from '../auth/scopes.ts'
@@ -11,7 +12,7 @@ import type { DaemonConnection } from './daemon-connection.ts'
 import { requireSameVersion, daemonAt } from './lock-owner.ts'
 import { type InstanceFolders, isForSystem } from './system-instance.ts'
 
-/** @param own whether it is the caller’s own daemon, which the caller can start */
+/** @param own whether the daemon belongs to the caller, who can therefore start it */
 const away = (cause: StartError, own: boolean) =>
   new AppError(
     'backend_unavailable',
@@ -28,9 +29,7 @@ const brokenOff = (cause: unknown) =>
     { cause },
   )
 
-/**
- * Returns whether an error ends the connection: a timeout, or an error of Node, which has a code.
- */
+/** Returns whether an error ended the connection: a timeout, or a Node error (which has a code). */
 const isOfConnection = (error: unknown): boolean =>
   !(error instanceof AppError) && typeof (error as { code?: unknown }).code === 'string'
 
@@ -38,8 +37,8 @@ const told = (error: unknown): unknown =>
   error instanceof StartError || isOfConnection(error) ? brokenOff(error) : error
 
 /**
- * Checks that the scope allows a call. Its message is for the user who started this program.
- * @throws AppError insufficient_scope
+ * Checks that the scope permits a call. The error is for the user who started this program.
+ * @throws AppError `insufficient_scope`
  */
 function demand(scope: Scope, { method, segments }: ToolCall): void {
   const need = restNeed(method, segments)
@@ -57,7 +56,7 @@ function demand(scope: Scope, { method, segments }: ToolCall): void {
   }
 }
 
-/** Yields a streamed body and closes its connection at the end. */
+/** Yields a streamed body, and closes its connection at the end. */
 async function* whole(
   body: AsyncIterable<Uint8Array>,
   connection: DaemonConnection,
@@ -82,8 +81,8 @@ interface AskingDaemon {
 
 /**
  * Returns the client of the running daemon.
- * @param scope the highest scope allowed
- * @param token the token to use, or null for the command line’s own
+ * @param scope the highest permitted scope
+ * @param token returns the token to use; null for the command line's own token
  */
 export function askingDaemon(
   place: InstanceFolders,

@@ -1,7 +1,8 @@
 /**
- * A connection of the command line to the running daemon.
- * The token is sent only after the daemon’s proof, on the same connection. So another program on
- * the port gets neither a token nor a request.
+ * A connection from the command line to the running daemon.
+ *
+ * The token is sent only after the daemon's proof, and on the same connection. Another program on
+ * the port therefore gets neither a token nor a request.
  */
 import { randomBytes } from 'node:crypto'
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
@@ -15,32 +16,34 @@ import { AppError, type ErrorCode, StartError } from '../errors.ts'
 import { type Runtime, isOwnAddress, readRuntime, stateSecret } from '../storage/runtime-file.ts'
 
 /**
- * Limit for the greeting in milliseconds. A daemon answers it at once; a slower peer is no
- * daemon.
+ * The time limit for the greeting in milliseconds. A daemon answers it immediately, so a slower
+ * peer is not a daemon.
  */
 const GREETING_MS = 5_000
 /**
- * Limit for an answer in milliseconds. For each request to its account server the daemon may wait
- * half a minute itself.
+ * The time limit for an answer in milliseconds.
+ *
+ * The daemon itself may wait 30 seconds for each of its requests to an account server.
  */
 const ANSWER_MS = 120_000
 
 /**
- * Media types that are streamed because the whole takes too long or is too large: answers of the
- * assistant, and backups.
+ * The media types of streamed answers, which take too long or are too large to be collected.
+ *
+ * These are the answers of the assistant, and backups.
  */
 const BIT_BY_BIT: ReadonlySet<string> = new Set([EVENT_STREAM, 'application/octet-stream'])
 
 export interface DaemonConnection {
-  /** `http://host:port` */
+  /** The URL `http://host:port`. */
   readonly address: string
-  /** The process of the daemon, and the version of the state that it uses. */
+  /** The daemon's process id, and the version of the state that it uses. */
   readonly run: Pick<Runtime, 'pid' | 'stateVersion'>
-  /** Whether the command line may have its own token here, which is valid for every operation. */
+  /** Whether the command line may use its own token here, which permits every operation. */
   readonly trusted: boolean
   /**
    * Sends a request and returns the parsed answer.
-   * @throws AppError with the code and message of the daemon
+   * @throws AppError with the daemon's code and message
    */
   send(request: Outgoing): Promise<unknown>
   close(): void
@@ -54,18 +57,19 @@ const silent = (cause?: unknown) =>
   )
 
 /**
- * Returns an agent with exactly one connection.
- * A token must only travel on the connection on which the daemon proved itself.
+ * Returns an agent that has exactly one connection.
+ *
+ * A token must be sent only on the connection on which the daemon proved its identity.
  */
 function oneConnection(url: URL): { agent: Agent; socket: Socket } {
-  // A URL leaves out port 80.
+  // A URL object omits port 80.
   const port = Number(url.port || 80)
   const socket = netConnect({ host: hostIn(url), port })
   let used = false
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   agent.createConnection = (_options, made) => {
-    // The error goes to the callback. The agent also asks for a connection when the first one
-    // closes; an error thrown there would be uncaught.
+    // The error must go to the callback. The agent also asks for a connection when the first one
+    // closes, and an error thrown then would be uncaught.
     if (used) {
       made?.(silent(), socket)
       return undefined
@@ -80,7 +84,7 @@ interface DaemonResponse {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
-  /** Replaces `body` if the daemon streams its answer. */
+  /** Set instead of `body` if the daemon streams its answer. */
   readonly stream?: IncomingMessage
 }
 
@@ -128,7 +132,10 @@ function read(route: Route, { status, headers, body, stream }: DaemonResponse): 
 interface DaemonCheck {
   /** Header fields of the greeting. */
   readonly greeting: Readonly<Record<string, string>>
-  /** Returns whether the peer is the daemon, by its answer or by the owner of the peer socket. */
+  /**
+   * Returns whether the peer is the daemon. It checks the answer, or the owner of the peer's
+   * socket.
+   */
   readonly isProven: (answer: DaemonResponse, socket: Socket) => boolean
   /** The token to send, or null. */
   readonly token: string | null
@@ -137,8 +144,8 @@ interface DaemonCheck {
 }
 
 /**
- * Sends the greeting, verifies the proof, and returns the connection for requests.
- * @throws StartError made by `silent`
+ * Sends the greeting, verifies the proof, and returns the connection for further requests.
+ * @throws StartError as returned by `silent`
  */
 export async function connectProven(
   address: string,
@@ -173,7 +180,7 @@ export async function connectProven(
   }
 }
 
-/** Returns the proof of a daemon that can read the same state folder (`auth/proof.ts`). */
+/** Returns the check of a daemon that can read the same state folder (`auth/proof.ts`). */
 export function bySecret(
   { address, nonce: run }: Runtime,
   secret: Uint8Array,
@@ -192,9 +199,9 @@ export function bySecret(
 }
 
 /**
- * Connects to the daemon that holds a state folder.
- * @param token the token to use, or null for the command line’s own
- * @throws StartError daemonSilent if there is no answer, or the peer is not that daemon
+ * Connects to the daemon that has the lock of a state folder.
+ * @param token the token to use; null for the command line's own token
+ * @throws StartError `daemonSilent` if there is no answer, or if the peer is not that daemon
  */
 export async function connect(stateDir: string, token: string | null): Promise<DaemonConnection> {
   const runtime = readRuntime(stateDir)

@@ -1,9 +1,10 @@
 /**
  * Finds the process that may write to a state folder.
- * That is this process if the lock is free, or the daemon that owns the lock and proves itself. A
- * lock of another process belongs to a short command or to a starting daemon; both are waited
- * for. A command for the daemon of the whole machine connects to that daemon and opens nothing
- * itself.
+ *
+ * If the lock is free, it is this process; otherwise, it is the daemon that owns the lock and
+ * proves its identity. The lock can also belong to a short command or a starting daemon, for which
+ * this process waits. If a command is for the daemon of the whole machine, it connects to that
+ * daemon and opens nothing itself.
  */
 import { StartError } from '../errors.ts'
 import { STATE_VERSIONS } from '../state/migrations.ts'
@@ -20,10 +21,12 @@ const PAUSE_MS = 30
 type LockOwner =
   | { readonly lock: Lock }
   | { readonly daemon: DaemonConnection }
-  /** A process owns the lock and has not proved to be the folder’s daemon; the reason. */
+  /**
+   * A process owns the lock but has not proved to be the folder's daemon. The error is the reason.
+   */
   | { readonly unproven: StartError }
 
-// Not node:timers/promises: few commands wait, and loading it would delay all of them.
+// node:timers/promises is not used here: few commands wait, and loading it would slow all of them.
 const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
 
 const noDaemon = () =>
@@ -34,7 +37,7 @@ const noDaemon = () =>
 
 /**
  * Acquires the lock of a state folder, or connects to the daemon that owns it.
- * @param token the token to send to a daemon, or null for the command line’s own
+ * @param token the token to send to a daemon; null for the command line's own token
  */
 export async function holderOf(stateDir: string, token: string | null): Promise<LockOwner> {
   openFolder(stateDir)
@@ -46,7 +49,7 @@ export async function holderOf(stateDir: string, token: string | null): Promise<
     if (lock !== null) return { lock }
     if (waited >= PATIENCE_MS) return { unproven }
     const run = readRuntime(stateDir)
-    // A run of the daemon that failed to prove itself is not asked a second time.
+    // If a run of the daemon failed to prove its identity, it is not asked a second time.
     if (run !== null && run.nonce !== asked) {
       asked = run.nonce
       const { connect } = await import('./daemon-connection.ts')
@@ -57,8 +60,7 @@ export async function holderOf(stateDir: string, token: string | null): Promise<
         unproven = error
       }
     }
-    // Loading the daemon’s modules now shortens the time for which this process will own the
-    // lock.
+    // Loading the daemon's modules now shortens the time for which this process will own the lock.
     await Promise.all([pause(), import('../daemon/daemon.ts')])
     waited += PAUSE_MS
   }
@@ -74,17 +76,18 @@ async function systemDaemon(
   return connectToSystem(instance, token)
 }
 
-/** As `holderOf`. Connects to the daemon of the whole machine if the command is meant for it. */
+/** Like `holderOf`, but connects to the daemon of the whole machine if the command is for it. */
 export async function holderAt(place: InstanceFolders, token: string | null): Promise<LockOwner> {
   const daemon = await systemDaemon(place, token)
   return daemon === null ? holderOf(place.stateDir, token) : { daemon }
 }
 
 /**
- * Connects to the running daemon: that of the machine, or that of the own state folder.
- * Does not wait and opens no state.
+ * Connects to the running daemon, of the whole machine or of this state folder.
+ *
+ * Does not wait, and opens no state.
  * @param token as for `holderOf`
- * @throws StartError daemonSilent if no daemon proves itself
+ * @throws StartError `daemonSilent` if no daemon proves its identity
  */
 export async function daemonAt(
   place: InstanceFolders,
@@ -97,9 +100,10 @@ export async function daemonAt(
 }
 
 /**
- * Checks that a daemon uses the version of the state that this program has, which may have been
- * updated since the daemon started. The two share the interface of the command line only then.
- * Closes the connection otherwise.
+ * Checks that a daemon uses the same version of the state as this program.
+ *
+ * This program may have been updated since the daemon started. Only with the same version do both
+ * have the same interface for the command line. Otherwise, the connection is closed.
  * @throws StartError `stateOlder` or `stateNewer`
  */
 export function requireSameVersion(connection: DaemonConnection): void {

@@ -1,45 +1,47 @@
 /**
- * Returns memory to the system after a burst of work.
- * V8 keeps the memory until its next full collection, which an idle process may never reach: on a
- * machine with enough memory 128 MiB for new objects alone. So a server collects when it is idle
- * and its memory has grown.
+ * Returns memory to the operating system after a burst of work.
+ *
+ * V8 keeps memory until its next full collection, which an idle process may never reach. On a
+ * machine with enough memory, new objects alone can keep 128 MiB. Therefore, a server that is idle
+ * and has grown runs a full collection.
  */
 import type { EventLoopUtilization } from 'node:perf_hooks'
 
 const EVERY_MS = 10_000
-/** The largest share of time, from 0 to 1, in which an idle program is busy. */
+/** The maximum share of time, from 0 to 1, in which an idle program is busy. */
 const AT_REST = 0.1
 /**
- * The factor by which memory must exceed that after the last collection. A program that did
- * little stays below it.
+ * The factor by which memory must have grown since the last collection.
+ *
+ * A program that did little stays below it.
  */
 const GROWN = 1.1
 
-/** The memory of a process. Tests replace it. */
+/** The memory of a process. Tests pass a different one. */
 export interface Heap {
-  /** Resident memory, in bytes. */
+  /** Returns the resident memory in bytes. */
   rss(): number
   /**
-   * The share of time since the previous call, or since the start of the process, in which the
-   * event loop was busy; from 0 to 1.
+   * Returns the share of time in which the event loop was busy, from 0 to 1.
+   *
+   * The time begins at the previous call, or at the start of the process.
    */
   busy(): number
   collect(): Promise<void>
 }
 
-/** Makes V8’s full collection callable. Only the flag `--expose-gc` gives access to it. */
+/** Makes V8's full collection callable. This requires the flag `--expose-gc`. */
 async function loadCollector(): Promise<() => Promise<void>> {
   const { setFlagsFromString } = await import('node:v8')
   const { runInNewContext } = await import('node:vm')
   setFlagsFromString('--expose-gc')
-  // Only a context created after the flag was set has the function.
+  // Only contexts that are created after the flag was set have this function.
   const gc = runInNewContext('gc') as NodeJS.GCFunction
-  // `last-resort` also returns the freed pages to the system. Otherwise V8 keeps them for later
-  // use.
+  // `last-resort` also returns the freed pages to the operating system. Otherwise V8 keeps them.
   return () => gc({ type: 'major', flavor: 'last-resort', execution: 'async' })
 }
 
-/** Returns the heap of this process. */
+/** Returns the memory of this process. */
 export function ownHeap(): Heap {
   let since: EventLoopUtilization | undefined
   let collector: Promise<() => Promise<void>> | undefined
@@ -47,7 +49,7 @@ export function ownHeap(): Heap {
     rss: () => process.memoryUsage.rss(),
     busy() {
       const now = performance.eventLoopUtilization()
-      // The collector is loaded at its first use, which is after the start.
+      // The first call covers the time since the start of the process.
       const { utilization } =
         since === undefined ? now : performance.eventLoopUtilization(now, since)
       since = now
@@ -58,10 +60,10 @@ export function ownHeap(): Heap {
 }
 
 /**
- * Returns a function that collects if the process is idle and has grown since the last
- * collection.
- * To be called at intervals. Its first call while idle always collects, because of the memory
- * that only the start needed.
+ * Returns a function that runs a collection if the process is idle and has grown.
+ *
+ * Call the function at intervals. Its first call while the process is idle always runs a
+ * collection, to free the memory that only the start needed.
  */
 export function newLook(heap: Heap): () => Promise<void> {
   let kept = 0

@@ -1,6 +1,4 @@
-/**
- * Writes a file for the user: complete or not at all, mode 0600, and never over an existing file.
- */
+/** Writes a file for the user: completely or not at all, mode 0600, never over an existing file. */
 import { randomBytes } from 'node:crypto'
 import { lstatSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
@@ -11,11 +9,11 @@ import { requireFolder } from './commands/session/machine-key-file.ts'
 
 /**
  * Checks that a new file can be written.
- * @param option the option that names another file, for the message
- * @throws AppError `conflict` if the name exists; StartError if the folder is not writable
+ * @param option the option with which the user names another file, for the message
+ * @throws AppError `conflict` if the path exists; StartError if the folder is not writable
  */
 export function requireNew(path: string, option: string): void {
-  // A link with a missing target counts as existing.
+  // A link to a missing file counts as an existing file.
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
     throw new AppError(
       'conflict',
@@ -24,15 +22,15 @@ export function requireNew(path: string, option: string): void {
   requireFolder(path)
 }
 
-/** Writes all bytes to the disk. */
+/** Writes all bytes to a file and syncs it to the disk. */
 async function fill(file: FileHandle, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const some of bytes) await file.writeFile(some)
   await file.sync()
 }
 
 /**
- * Writes a new file of mode 0600. It has a temporary name until it is complete.
- * @throws the errors of `bytes`, after deleting the file; as `requireNew`
+ * Writes a new file of mode 0600. The file has a temporary name until it is complete.
+ * @throws the errors of `bytes`, after the file was deleted; and as `requireNew`
  */
 export async function writeNew(
   path: string,

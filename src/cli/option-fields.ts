@@ -1,11 +1,11 @@
-/** Options that set the fields of a request. A field without its option is absent. */
+/** Options that set the fields of a request. If an option is not given, its field is absent. */
 import { type NamedKind, readId } from './by-id.ts'
 import { type Command, type Invocation, UsageError } from './command.ts'
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
 
 /**
- * Returns the seconds of a text such as `90`, `15m`, `30d`.
+ * Returns the number of seconds in a duration such as `90`, `15m` or `30d`.
  * @throws UsageError
  */
 export function parseSeconds(option: string, text: string): number {
@@ -24,7 +24,7 @@ const UNITS = [
   [1, 's'],
 ] as const
 
-/** Returns a duration in the longest unit of which it is a whole number. */
+/** Returns a duration in the longest unit in which it is a whole number. */
 export function span(secondsLong: number): string {
   const [length, unit] = UNITS.find(([length]) => secondsLong % length === 0) ?? UNITS[3]
   return `${secondsLong / length}${unit}`
@@ -36,7 +36,7 @@ type Given = Invocation['options']
 interface OptionField<T> {
   readonly options: NonNullable<Command['options']>
   /**
-   * Returns the value; undefined if no option was given.
+   * Returns the value of the field; undefined if none of the options was given.
    * @throws UsageError and the errors of the parser
    */
   readonly read: (given: Given) => T | undefined
@@ -45,14 +45,14 @@ interface OptionField<T> {
 /** Fields by their names in the request. */
 export type OptionFields = Readonly<Record<string, OptionField<unknown>>>
 
-/** The values of fields. A field without its option is absent. */
+/** The values of fields. If no option of a field was given, the field is absent. */
 export type FieldValues<Fields extends OptionFields> = {
   [Name in keyof Fields]?: Fields[Name] extends OptionField<infer T> ? T : never
 }
 
-/** Returns a field with the text of an option. The account server validates it. */
+/** Returns a field with the text of an option. The account server validates the text. */
 export function textField<T extends string = string>(option: string): OptionField<T>
-/** Returns a field with the result of a parser of an option’s text. */
+/** Returns a field with the text of an option, as converted by a parser. */
 export function textField<T>(option: string, parse: (text: string) => T): OptionField<T>
 export function textField(option: string, parse = (text: string): unknown => text) {
   return {
@@ -69,26 +69,26 @@ export const secondsField = (option: string): OptionField<number> =>
 export const idField = (option: string, kind: NamedKind): OptionField<string> =>
   textField(option, (text) => readId(kind, text))
 
-/** Returns a field with the texts of an option that may be given several times. */
+/** Returns a field with the texts of an option that can be given several times. */
 export const listField = (option: string): OptionField<string[]> => ({
   options: { [option]: { type: 'string', multiple: true } },
   // `parseArgs` returns a list for an option with `multiple`.
   read: ({ [option]: texts }) => texts as unknown as string[] | undefined,
 })
 
-/** Returns a field with the ids of resources, from an option that may be given several times. */
+/** Returns a field with ids of resources, from an option that can be given several times. */
 export function idsField(option: string, kind: NamedKind): OptionField<string[]> {
   const { options, read } = listField(option)
   return { options, read: (given) => read(given)?.map((id) => readId(kind, id)) }
 }
 
-/** Returns a field that an option without a value sets to this one. */
+/** Returns a field that has this value if an option without a value is given. */
 export const flagField = <T>(option: string, value: T): OptionField<T> => ({
   options: { [option]: { type: 'boolean' } },
   read: ({ [option]: flag }) => (flag === true ? value : undefined),
 })
 
-/** Returns a field that one of two options sets. Both together are wrong usage. */
+/** Returns a field that one of two options sets. Giving both is wrong usage. */
 export function eitherField<A, B>(one: OptionField<A>, other: OptionField<B>): OptionField<A | B> {
   const options = { ...one.options, ...other.options }
   return {
@@ -125,8 +125,8 @@ export const valuesOf = <Fields extends OptionFields>(
 
 /**
  * Returns the fields that the given options change.
- * @param remedy what to do if there are none
- * @throws as `valuesOf`, and UsageError if there are none
+ * @param remedy what to do if no option was given
+ * @throws as `valuesOf`, and UsageError if no option was given
  */
 export function changesOf<Fields extends OptionFields>(
   fields: Fields,

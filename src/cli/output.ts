@@ -1,27 +1,28 @@
 /**
- * What commands write: colours, and output that is harmless for a terminal. Names, mail addresses,
- * answers of an account server and the header of a backup come from other sources, and a terminal
- * interprets control characters in them.
+ * What commands write: colours, and output that cannot harm a terminal.
+ *
+ * Names, mail addresses, answers of an account server and the header of a backup come from other
+ * sources. A terminal would interpret control characters in them.
  */
 import { randomBytes } from 'node:crypto'
 import { printableJson } from '../crypto/encoding/quoted.ts'
 import type { Io } from './command.ts'
 import { shownText } from './table.ts'
 
-/** Select Graphic Rendition (ECMA-48 section 8.3.117). */
+/** Codes of Select Graphic Rendition (ECMA-48 section 8.3.117). */
 const SGR = { red: 31, yellow: 33, green: 32 } as const
 const DEFAULT = 39
 
 export type Colour = keyof typeof SGR
 
 /**
- * Stands for the ESC of the program’s own sequences (colours, alternate screen) until it is
- * written.
- * It is random, so that no text from another source can contain it.
+ * Stands for ESC in the program's own sequences (colours, alternate screen) until they are written.
+ *
+ * It is random, so that text from another source cannot contain it.
  */
 export const COLOUR_MARK = `\u001b${randomBytes(8).toString('hex')}`
 
-/** The stream of a text and the environment, which decide about colours. */
+/** The stream and the environment, which determine whether a text is coloured. */
 interface Paper {
   readonly stream: { readonly isTTY?: boolean }
   readonly env: NodeJS.ProcessEnv
@@ -29,22 +30,26 @@ interface Paper {
 
 function takesColour({ stream, env }: Paper): boolean {
   const { FORCE_COLOR: forced = '', NO_COLOR: refused = '', TERM } = env
-  // As in Node itself, FORCE_COLOR has priority over the other settings.
+  // As in Node itself, FORCE_COLOR takes precedence over the other settings.
   if (forced !== '') return forced !== '0' && forced !== 'false'
   return stream.isTTY === true && refused === '' && TERM !== 'dumb'
 }
 
 /**
- * Returns a text in a colour if the stream accepts colours. They only repeat what the words say.
+ * Returns a text in a colour if the stream accepts colours. A colour must only repeat what the text
+ * states.
+ *
  * Output that is not a terminal, NO_COLOR (no-color.org) and a dumb terminal disable colours.
- * FORCE_COLOR enables them, for a pager for instance. `harmlessIo` writes the marks as ESC.
+ * FORCE_COLOR enables them, for example for a pager. `harmlessIo` writes the marks as ESC.
  */
 export const coloured = (colour: Colour, text: string, paper: Paper): string =>
   takesColour(paper) ? `${COLOUR_MARK}[${SGR[colour]}m${text}${COLOUR_MARK}[${DEFAULT}m` : text
 
 /**
- * Returns a text with U+FFFD in place of each character that a terminal would interpret. Kept are
- * the sequences with `COLOUR_MARK` and the carriage return that redraws the progress bar.
+ * Returns a text with U+FFFD in place of each character that a terminal would interpret.
+ *
+ * The sequences with `COLOUR_MARK`, and the carriage return that redraws the progress bar, are
+ * kept.
  */
 function harmless(text: string): string {
   const redraws = /^\r(?!\n)/.test(text)
@@ -53,8 +58,9 @@ function harmless(text: string): string {
 }
 
 /**
- * Returns a value as JSON of several lines. Escapes each character that a terminal would
- * interpret.
+ * Returns a value as JSON on several lines.
+ *
+ * Each character that a terminal would interpret is escaped.
  */
 export const jsonText = (value: unknown): string => printableJson(value, 2)
 
@@ -63,7 +69,7 @@ const through = (stream: Io['stdout']): Io['stdout'] => ({
   ...(stream.isTTY === undefined ? {} : { isTTY: stream.isTTY }),
 })
 
-/** Returns the streams of a command with all output made harmless. */
+/** Returns a command's streams, with all output made harmless. */
 export const harmlessIo = ({ stdout, stderr, stdin, env, machine }: Io): Io => ({
   stdout: through(stdout),
   stderr: through(stderr),

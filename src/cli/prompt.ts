@@ -1,16 +1,17 @@
 /**
  * Asks the user questions and reads the answers line by line.
- * Answers come from the terminal, or from standard input in a script. A question goes to standard
- * error, and only if there is a terminal.
+ *
+ * The answers come from a terminal or, in a script, from standard input. Questions are written to
+ * standard error, and only if there is a terminal.
  */
 import { StringDecoder } from 'node:string_decoder'
 import type { Io } from './command.ts'
 
 export interface Prompt {
   readonly isTerminal: boolean
-  /** Returns the next line without surrounding space; null at the end of the input. */
+  /** Returns the next line without surrounding spaces; null at the end of the input. */
   ask(question: string): Promise<string | null>
-  /** As `ask`, for a secret: the terminal does not echo it. Ctrl-C returns null. */
+  /** Like `ask`, but for a secret, which the terminal does not echo. Ctrl-C returns null. */
   askUnseen(question: string): Promise<string | null>
   /** Releases standard input. */
   close(): Promise<void>
@@ -18,7 +19,7 @@ export interface Prompt {
 
 type Terminal = Io['stdin'] & { setRawMode(raw: boolean): unknown }
 
-/** Returns whether standard input is a terminal that can switch off its echo. */
+/** Returns whether standard input is a terminal with an echo that can be turned off. */
 export const canHide = (stdin: Io['stdin']): stdin is Terminal =>
   stdin.isTTY === true && typeof (stdin as { setRawMode?: unknown }).setRawMode === 'function'
 
@@ -30,21 +31,19 @@ async function* textOf(stdin: Io['stdin']): AsyncGenerator<string, void> {
   yield decoder.end()
 }
 
-/**
- * Characters that a terminal in raw mode sends for the keys that submit, cancel or edit a line.
- */
+/** The characters that a terminal in raw mode sends for keys that submit, cancel or edit a line. */
 const ENTER = '\r\n'
 const GIVE_UP = '\u0003\u0004'
 const BACK = '\b\u007f'
 const CLEAR = '\u0015'
-/** Matches the sequence of an arrow or function key. */
+/** Matches the escape sequence of an arrow key or a function key. */
 const SEQUENCE = new RegExp(String.raw`\x1b(?:[[O][\d;]*[A-Za-z~])?`, 'g')
 const isControl = (key: string) => key < ' '
 
 /**
  * Adds typed text to a line in raw mode.
- * @returns `line`: the line, or null if cancelled; `rest`: the text after it, or null if
- *   unfinished
+ * @returns `line`: the line, or null if the user cancelled; `rest`: the text after the line, or
+ * null if the line is not complete
  */
 function typedInto(line: string, text: string): { line: string | null; rest: string | null } {
   const keys = Array.from(text.replaceAll(SEQUENCE, ''))
@@ -59,11 +58,11 @@ function typedInto(line: string, text: string): { line: string | null; rest: str
   return { line: typed.join(''), rest: null }
 }
 
-/** Opens a prompt. It reads standard input only from the first question on. */
+/** Opens a prompt. Standard input is not read before the first question. */
 export function openPrompt({ stdin, stderr }: Io): Prompt {
   const isTerminal = stdin.isTTY === true
   let source: AsyncGenerator<string, void> | null = null
-  /** Input that belongs to no line yet. */
+  /** Input that has not been returned as a line. */
   let rest = ''
 
   /** Reads another chunk. Returns whether there was one. */
@@ -74,7 +73,7 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
     return !done
   }
 
-  /** Returns the next line. The last line need not end in a line feed. */
+  /** Returns the next line. The last line need not end with a line feed. */
   async function line(): Promise<string | null> {
     while (!rest.includes('\n'))
       if (!(await more())) {
@@ -102,7 +101,7 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
   async function ask(question: string): Promise<string | null> {
     if (isTerminal) stderr.write(question)
     const answer = await line()
-    // The cursor of a terminal is behind the question.
+    // On a terminal, the cursor is after the question.
     if (answer === null && isTerminal) stderr.write('\n')
     return answer
   }
@@ -112,7 +111,8 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
     ask,
     async askUnseen(question) {
       if (!canHide(stdin)) return ask(question)
-      // Raw mode starts before the question, because a script may type as soon as it sees it.
+      // Start raw mode before the question is written, because a script may type as soon as it sees
+      // the question.
       stdin.setRawMode(true)
       try {
         stderr.write(question)

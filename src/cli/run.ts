@@ -1,6 +1,7 @@
 /**
  * The command line: finds the command, parses its options, and runs it.
- * An error becomes one line on standard error and a documented exit code.
+ *
+ * An error is reported as one line on standard error and a documented exit code.
  */
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -35,7 +36,7 @@ const EXIT_CODES = `Exit codes:
 
 const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
 
-/** Returns commands and their summaries in columns. */
+/** Returns the names and summaries of commands in columns. */
 function listed(names: readonly string[]): string[] {
   const width = Math.max(...names.map((name) => name.length))
   return names.map((name) => `  ${name.padEnd(width)}  ${COMMANDS[name]?.summary}`)
@@ -67,14 +68,14 @@ function commandHelp(name: string, { usage, help }: Command): string {
   return more.length === 0 ? own : `${own}\nCommands:\n${linesOf(listed(more))}`
 }
 
-/** Returns the group of commands that the first one or two words name, or null. */
+/** Returns the group of commands that the first one or two words name; null if there is none. */
 function groupIn(argv: readonly string[]): string | null {
   const names = [2, 1].map((words) => argv.slice(0, words).join(' '))
   const found = names.find((name) => !Object.hasOwn(COMMANDS, name) && groupOf(name).length > 0)
   return found ?? null
 }
 
-/** Returns a question about the command that was probably meant; empty for none. */
+/** Returns a question about the command that was probably meant; empty if there is none. */
 function meant([first = '', second]: readonly string[]): string {
   const names = Object.keys(COMMANDS)
   const whole = second === undefined ? null : nearestName(`${first} ${second}`, names)
@@ -83,7 +84,7 @@ function meant([first = '', second]: readonly string[]): string {
   return didYouMean(nearest === null ? [] : [nearest])
 }
 
-/** Returns the command that the first words name, three at most, and the words after it. */
+/** Returns the command that the first one to three words name, and the words after it. */
 function find(argv: readonly string[]): [name: string, rest: readonly string[]] {
   for (const words of [3, 2, 1]) {
     const name = argv.slice(0, words).join(' ')
@@ -113,8 +114,8 @@ function parse(name: string, command: Command, argv: readonly string[]) {
     })
     return { options: values as Invocation['options'], args: positionals }
   } catch (error) {
-    // The sentences after the first are about positional arguments that begin with a dash. No
-    // command takes such arguments.
+    // The sentences after the first one are about positional arguments that begin with a dash. No
+    // command accepts such arguments.
     const [what] = (error as Error).message.split(/\.\s/)
     throw new UsageError(`${what}. "countersignd ${name} --help" shows how to use it.`)
   }
@@ -163,7 +164,7 @@ function tellFailure(code: number, text: string, { stderr, env }: Io): number {
   return code
 }
 
-/** Prints the version. Its first line is the version alone, or the version and the commit. */
+/** Prints the version. The first line is the version, with the commit if it is known. */
 function tellVersion([option, ...more]: readonly string[], io: Io): number {
   if (more.length > 0 || (option !== undefined && option !== '--json'))
     return tellFailure(EXIT.usage, '"countersignd --version" accepts only the option --json.', io)
@@ -175,7 +176,7 @@ function tellVersion([option, ...more]: readonly string[], io: Io): number {
 
 /**
  * Runs a command line.
- * @param argv the words after the program’s name
+ * @param argv the words after the program's name
  * @returns the exit code
  */
 export async function run(argv: readonly string[], streams: Io): Promise<number> {
@@ -188,7 +189,7 @@ export async function run(argv: readonly string[], streams: Io): Promise<number>
   if (first === '--version') {
     return tellVersion(argv.slice(1), io)
   }
-  // The name of a group is not itself a command.
+  // The name of a group is not a command.
   const group = groupIn(argv)
   const after = group === null ? undefined : argv[group.split(' ').length]
   if (group !== null && (after === '--help' || after === '-h')) {

@@ -1,30 +1,34 @@
-/** Ends a server on request: in order, and within a time limit. */
+/** Ends a server on request, in an orderly way and within a time limit. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../log.ts'
 
-/** When the thread starts and how soon it considers the event loop blocked, in milliseconds. */
+/** When the watchdog thread starts, and when it considers the event loop blocked. */
 interface WatchdogTimes {
-  /** The delay of the thread’s start. The start of the program is over by then, so not delayed. */
+  /**
+   * How long the start of the thread is delayed, in milliseconds.
+   *
+   * By then the program has started, so the thread does not slow the start.
+   */
   readonly settledMs: number
   /**
-   * Without a report of the event loop for so long, the loop is blocked and a signal may be
-   * waiting. The loop reports twice as often.
+   * How long the event loop may not report, in milliseconds. It reports twice in this time.
+   *
+   * After that, the event loop is blocked, and a signal may be waiting in a pipe.
    */
   readonly patienceMs: number
 }
 const TIMES: WatchdogTimes = { settledMs: 2_000, patienceMs: 2_000 }
 
-/** Indices into the numbers that both threads share. */
+/** Indices of the numbers that both threads share. */
 const TURNS = 0
 const IS_ASKED = 1
 
 interface Watched {
   readonly cells: SharedArrayBuffer
   /**
-   * The descriptors of the pipes that may hold a signal: where it is read, and where it was
-   * written.
+   * The descriptors of the pipes that may contain a signal: the reading end and the writing end.
    */
   readonly pipes: readonly (readonly [reading: string, writing: string])[]
   readonly signals: readonly number[]
@@ -33,11 +37,11 @@ interface Watched {
 }
 
 /**
- * The code of the thread. It is passed as text, so it refers only to `workerData`.
+ * The code of the watchdog thread. It is passed as text, so it can refer only to `workerData`.
  *
- * libuv's signal handler runs even while the event loop is blocked. It writes 16 bytes to a pipe,
- * from which the event loop reads them: a pointer and the signal's number. While the loop is
- * blocked they stay in the pipe. The thread reads them and writes them back for the loop.
+ * libuv's signal handler runs even while the event loop is blocked. It writes 16 bytes to a pipe: a
+ * pointer and the number of the signal. The event loop reads them, so they stay in the pipe while
+ * the loop is blocked. The thread reads them there and writes them back for the loop.
  */
 function watch(): void {
   const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
@@ -53,7 +57,7 @@ function watch(): void {
   const shared = new Int32Array(cells)
   const bytes = Buffer.alloc(4096)
 
-  /** Whether one of the signals waits in a pipe. */
+  /** Whether one of the signals is waiting in a pipe. */
   function isIn([reading, writing]: readonly [string, string]): boolean {
     const from = openSync(`/proc/self/fd/${reading}`, flags.O_RDONLY | flags.O_NONBLOCK)
     try {
@@ -86,9 +90,10 @@ function watch(): void {
 }
 
 /**
- * The pipes by which libuv forwards signals to event loops: those with both ends in this process,
- * both non-blocking. The blocking pipe is libuv's lock and must not be touched. Empty without
- * `/proc`.
+ * Returns the pipes with which libuv forwards signals to event loops.
+ *
+ * Both ends of such a pipe are in this process and non-blocking. The blocking pipe is libuv's lock
+ * and must not be touched. Without `/proc`, the list is empty.
  */
 function signalPipes(): (readonly [reading: string, writing: string])[] {
   const ends = new Map<string, { reading?: string; writing?: string }>()
@@ -108,7 +113,7 @@ function signalPipes(): (readonly [reading: string, writing: string])[] {
       const known = ends.get(target) ?? {}
       ends.set(target, { ...known, [(flags & 1) === 0 ? 'reading' : 'writing']: fd })
     } catch {
-      // The descriptor of the folder itself: it is closed by now.
+      // This is the descriptor of the folder itself, which has already been closed.
     }
   return [...ends.values()].flatMap(({ reading, writing }) =>
     reading === undefined || writing === undefined ? [] : [[reading, writing] as const],
@@ -116,13 +121,14 @@ function signalPipes(): (readonly [reading: string, writing: string])[] {
 }
 
 /**
- * Ends this process if it was asked to stop while its event loop is blocked. JavaScript receives
- * signals and timers through the event loop alone, so a separate thread watches the loop. The
- * thread acts only after a request to stop: until then it leaves a slow or blocked loop alone.
- * @param longestMs how long the process may live after the request to stop, in milliseconds
- * @param times see `Times`
- * @returns `asked`: to be called when the event loop has received that request; `ready`: resolves
- *   when the thread watches
+ * Ends this process if it was asked to stop while its event loop is blocked.
+ *
+ * JavaScript receives signals and timers only through the event loop, so a separate thread watches
+ * the loop. Before a request to stop, the thread does not act on a slow or blocked loop.
+ * @param longestMs how long the process may run after the request to stop, in milliseconds
+ * @param times see `WatchdogTimes`
+ * @returns `asked`: must be called when the event loop receives the request to stop; `ready`:
+ * resolves when the thread is watching
  */
 function endWhenOverdue(
   longestMs: number,
@@ -130,7 +136,7 @@ function endWhenOverdue(
 ): { asked(): void; ready: Promise<void> } {
   const cells = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
   const shared = new Int32Array(cells)
-  // Before anything else opens pipes.
+  // Find the pipes before anything else opens pipes.
   const pipes = signalPipes()
   const { SIGINT, SIGTERM } = constants.signals
   const signals = [SIGINT, SIGTERM]
@@ -157,20 +163,25 @@ function endWhenOverdue(
 }
 
 /**
- * Longer than an orderly shutdown takes. After it, pending work waits for a reply that will not
+ * How long an orderly shutdown may take, in milliseconds.
+ *
+ * It normally takes less. After this time, the remaining work is waiting for a reply that will not
  * come.
  */
 const LONGEST_MS = 15_000
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** The watchdog thread ends the process later than the timer of `stop`. */
+/** The watchdog thread ends the process a little later than the timer of `stop` would. */
 const OVERDUE_MS = LONGEST_MS + 500
 
 /**
- * Resolves at the first SIGINT or SIGTERM. A second one ends the process at once.
- * A blocked event loop receives no signal: then the process ends `overdueMs` after the first one.
- * @param watched `times`: see `endWhenOverdue`; `onReady`: called when its thread watches
+ * Resolves at the first SIGINT or SIGTERM. A second signal ends the process immediately.
+ *
+ * If the event loop is blocked, it receives no signal. The process then ends `overdueMs` after the
+ * first signal.
+ * @param watched `times`: see `endWhenOverdue`; `onReady`: called when the watchdog thread is
+ * watching
  */
 export const askedToStop = (
   overdueMs = OVERDUE_MS,
@@ -188,8 +199,9 @@ export const askedToStop = (
   })
 
 /**
- * Closes a server. After the time limit the process exits without waiting.
- * Like a crash, that loses nothing that was acknowledged.
+ * Closes a server. After the time limit, the process exits without waiting.
+ *
+ * Like a crash, the exit loses nothing that was acknowledged.
  * @param longestMs the time limit, in milliseconds
  */
 export async function stop(

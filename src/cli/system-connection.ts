@@ -1,8 +1,9 @@
 /**
  * Connects to the daemon of the whole machine.
- * For root, both sides prove themselves by the secret of the state folder, which root may read.
- * For other users, the kernel reports the owner of the peer socket, and only the greeting is sent
- * before that check.
+ *
+ * Root can read the secret in the state folder, so for root both sides prove their identity with
+ * it. For other users, the kernel reports the owner of the peer's socket, and before this check
+ * only the greeting is sent.
  */
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
@@ -48,7 +49,8 @@ const notNamed = (cause: AppError) =>
 
 /**
  * Returns the request to send without a token: a public route, or the creation of a token.
- * The latter goes to the route that authenticates by the user of the connection.
+ *
+ * To create a token, the request goes to the route that authenticates the user of the connection.
  */
 function withoutToken(request: Outgoing): Outgoing {
   const { route, path } = request
@@ -96,9 +98,9 @@ async function asOther(instance: SystemInstance, token: string | null): Promise<
 
 /**
  * Connects to the daemon of the whole machine.
- * @param token the token to use; null for the command line’s own, which only root can have, or
- *   none
- * @throws StartError daemonSilent if there is no answer, or the peer is not that daemon
+ * @param token the token to use. Null for the command line's own token, which only root can have;
+ * for other users, no token.
+ * @throws StartError `daemonSilent` if there is no answer, or if the peer is not that daemon
  */
 export const connectToSystem = (
   instance: SystemInstance,

@@ -1,7 +1,8 @@
 /**
- * Finds the daemon that the service manager runs for the whole machine, for root and other users.
- * It is trusted as far as root vouches for it: its user’s folder must lie in a folder of root,
- * where no other user can create one.
+ * Finds the daemon that the service manager runs for the whole machine.
+ *
+ * The daemon is trusted as far as root vouches for it. The folder of its user must be in a folder
+ * of root, in which no other user can create one.
  */
 import { type Stats, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -13,30 +14,31 @@ import type { FileCheck } from '../keychain/private-file.ts'
 const ROOT = 0
 
 /**
- * The uid that the kernel shows for users without a mapping (user_namespaces(7)). Many services
- * share it.
+ * The uid that the kernel shows for users without a mapping (user_namespaces(7)).
+ *
+ * Many services share this uid.
  */
 const NOBODY = 65_534
 
 const MINE = 'To use an account of your own instead, set SVC_STATE_DIR to a folder of your own.'
 
-/** The state folder of the service, which root may read. */
+/** The state folder of the service, which root can read. */
 export interface SystemState {
   readonly dir: string
-  /** Checks that a file read there belongs to the service’s user. */
+  /** Checks that a file read in the folder belongs to the service's user. */
   readonly check: FileCheck
 }
 
 export interface SystemInstance extends Published {
-  /** The uid of its processes. */
+  /** The uid of the daemon's processes. */
   readonly owner: number
-  /** null if the caller is not root. */
+  /** The state folder; null if the caller is not root. */
   readonly state: SystemState | null
 }
 
 const unsafe = (message: string) => new StartError('stateUnsafe', `${message} ${MINE}`)
 
-/** Returns the error for a service that is installed and does not publish that it runs. */
+/** Returns the error if the service is installed but does not publish that it is running. */
 const away = () =>
   new StartError(
     'daemonSilent',
@@ -46,7 +48,9 @@ const away = () =>
 const look = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
 
 /**
- * Returns whether a path exists. An unreadable path counts as existing: opening it reports why.
+ * Returns whether a path exists.
+ *
+ * An unreadable path counts as existing, because opening it then reports the reason.
  */
 function isThere(path: string): boolean {
   try {
@@ -57,16 +61,18 @@ function isThere(path: string): boolean {
 }
 
 /**
- * Checks that root alone decides about a path: root owns its folder and each folder above.
- * @throws StartError stateUnsafe
+ * Checks that root owns the folder of a path and every folder above it.
+ *
+ * Only root can then decide what the path is.
+ * @throws StartError `stateUnsafe`
  */
 function requireRoots(path: string): void {
   const parent = realpathSync(dirname(path))
   for (let at = parent, last = ''; at !== last; at = dirname(at)) {
     last = at
     const { uid, mode } = lstatSync(at)
-    // In a folder with the sticky bit, other users cannot rename root’s entries. In the parent
-    // folder itself they could still create the entry before root does.
+    // In a folder with the sticky bit, other users cannot rename root's entries. But if it is the
+    // direct parent, they could create the entry before root does.
     const shared = at !== parent && (mode & 0o1000) !== 0
     if (uid !== ROOT || (!shared && (mode & 0o022) !== 0))
       throw unsafe(
@@ -76,8 +82,8 @@ function requireRoots(path: string): void {
 }
 
 /**
- * Returns the uid of the folder’s owner.
- * @throws StartError stateUnsafe
+ * Returns the uid of a folder's owner, after checking that the folder can be trusted.
+ * @throws StartError `stateUnsafe`
  */
 function ownerOf(path: string, stat: Stats, me: number): number {
   requireRoots(path)
@@ -93,8 +99,10 @@ function ownerOf(path: string, stat: Stats, me: number): number {
 }
 
 /**
- * Returns the target of systemd’s link for a dynamic user: a folder that only root may enter.
- * @throws StartError stateUnsafe
+ * Returns the target of the link that systemd creates for a dynamic user.
+ *
+ * The target is in a folder that only root may enter.
+ * @throws StartError `stateUnsafe`
  */
 function behind(link: string): string {
   const target = join(dirname(link), 'private', basename(link))
@@ -106,8 +114,8 @@ function behind(link: string): string {
 }
 
 /**
- * Returns the state folder for root, which reads the service’s files there and writes nothing.
- * @throws StartError stateUnsafe
+ * Returns the state folder for root, who reads the service's files in it and writes nothing.
+ * @throws StartError `stateUnsafe`
  */
 function stateOf(path: string, owner: number): SystemState {
   const named = look(path)
@@ -116,8 +124,8 @@ function stateOf(path: string, owner: number): SystemState {
   const isLink = named.isSymbolicLink()
   const dir = isLink ? behind(path) : path
   const { uid, mode } = lstatSync(dir)
-  // A dynamic user’s folder may belong to uid 65534 and be mapped to the user. No other user can
-  // enter it.
+  // The folder of a dynamic user may belong to uid 65534 and be mapped to that user. No other user
+  // can enter it.
   const isService = uid === owner || (isLink && uid === NOBODY)
   if (!lstatSync(dir).isDirectory() || !isService || (mode & 0o077) !== 0)
     throw unsafe(
@@ -132,16 +140,17 @@ function stateOf(path: string, owner: number): SystemState {
   }
 }
 
-/** The folders that decide for which daemon a command is meant. */
+/** The folders that determine which daemon a command is for. */
 export type InstanceFolders = Pick<Config, 'stateDir' | 'system'>
 
 const self = (): number => process.geteuid?.() ?? NOBODY
 
 /**
- * Returns whether a command is meant for the daemon of the whole machine.
- * That is so if the environment names no state folder, the service is installed or runs, and the
- * caller has no used folder or is root, who administers the service.
- * @param me the caller’s uid
+ * Returns whether a command is for the daemon of the whole machine.
+ *
+ * This is so if all of the following hold: the environment names no state folder; the service is
+ * installed or running; the caller has no state folder, or is root, who administers the service.
+ * @param me the caller's uid
  */
 export const isForSystem = ({ system, stateDir }: InstanceFolders, me: number = self()): boolean =>
   system !== null &&
@@ -149,11 +158,10 @@ export const isForSystem = ({ system, stateDir }: InstanceFolders, me: number = 
   [system.runtime, ...system.units].some(isThere)
 
 /**
- * Returns the daemon of the whole machine if a command is meant for it.
- * @param me the caller’s uid
- * @returns null if the command is for the caller’s own folder
- * @throws StartError if the service is installed and not running, or if another user could have
- *   planted the files
+ * Returns the daemon of the whole machine; null if a command is for the caller's own folder.
+ * @param me the caller's uid
+ * @throws StartError if the service is installed but not running, or if another user could have
+ * planted the files
  */
 export function systemInstance(place: InstanceFolders, me: number = self()): SystemInstance | null {
   const { system } = place

@@ -1,35 +1,36 @@
-/** Tables for terminals. Control characters in texts from other sources are replaced. */
+/** Formats tables for terminals. Control characters in texts from other sources are replaced. */
 import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 
-/** The characters that a terminal interprets, or that reorder text. */
+/** Matches the characters that a terminal interprets, or that change the direction of text. */
 const OBEYED = new RegExp(`[${UNSHOWABLE}]`, 'gu')
 
-/** Replaces the characters that a terminal would interpret. */
+/** Returns a text with the characters replaced that a terminal would interpret. */
 export const shown = (text: string): string => text.replace(OBEYED, '�')
 
 /**
- * As `shown`, for a text of several lines or a chunk of one. The line feed of a CR LF may be in
- * the next chunk.
+ * Like `shown`, but for a text of several lines, or for a chunk of such a text.
+ *
+ * The line feed of a CR LF may be in the next chunk.
  */
 export const shownText = (text: string): string =>
   text
     .replace(/\r(?=\n|$)/g, '')
     .replace(OBEYED, (found) => (found === '\n' || found === '\t' ? found : '�'))
 
-/** Returns the start of a text in one line, 40 characters at most. */
+/** Returns the beginning of a text as one line of at most 40 characters. */
 export function brief(text: string): string {
   const characters = Array.from(text.replaceAll(/\s+/g, ' '))
   return characters.length <= 40 ? characters.join('') : `${characters.slice(0, 39).join('')}…`
 }
 
-/** Returns a function that returns how many columns of a terminal a text takes. */
+/** Returns a function that returns the width of a text in columns of a terminal. */
 async function widthFor(texts: readonly string[]): Promise<(text: string) => number> {
   if (texts.every((text) => /^[ -~]*$/.test(text))) return (text) => text.length
   const { default: stringWidth } = await import('string-width')
   return (text) => stringWidth(text)
 }
 
-/** Returns the lines of a table with a heading. */
+/** Returns the lines of a table that has a heading. */
 export async function table(
   heading: readonly string[],
   rows: readonly (readonly string[])[],

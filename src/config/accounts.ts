@@ -1,6 +1,8 @@
 /**
- * The settings for account servers and mail. They select the server that the daemon uses, the
- * address of its own one, and how mail is sent.
+ * The settings for account servers and mail.
+ *
+ * They select the account server that the daemon uses, the listener of the daemon's own account
+ * server, and how mail is sent.
  */
 import { isIP } from 'node:net'
 import { relayOf } from './relay.ts'
@@ -19,21 +21,23 @@ import {
   wrong,
 } from './values.ts'
 
-/** Matches the variables that hold the addresses of named account servers. */
+/** Matches the variables with the addresses of named account servers. */
 export const ENVIRONMENT_URL = /^SVC_ENV_([A-Z0-9_]+)_URL$/
 
-/** The destination of outgoing mail: files in a folder, or a relay. */
+/** How mail is sent: written to files in a folder, or passed to a relay. */
 export interface MailConfig {
   /** The sender's address. */
   readonly from: string
-  /** An absolute path, or the URL of a relay, which is a secret. */
+  /** The absolute path of a folder, or the URL of a relay, which is a secret. */
   readonly place: { readonly dir: string } | { readonly smtp: string }
 }
 
 /**
- * Returns the address of the account server's own listener. The `server` command uses it, and
- * inside a daemon the server for guests and devices. A non-loopback address is accepted only with
- * an https public URL, which implies a proxy with TLS.
+ * Returns the address that the account server's own listener binds.
+ *
+ * The `server` command uses this listener, and so does the account server inside a daemon, for
+ * guests and devices. A non-loopback address requires an https public URL, which implies a proxy
+ * with TLS.
  * @throws StartError
  */
 export function accountBind(env: Env, publicUrl: string | null): string {
@@ -52,8 +56,9 @@ export function accountBind(env: Env, publicUrl: string | null): string {
 }
 
 /**
- * Returns the account server that the daemon uses. Checks every address, also of an environment
- * that is not chosen.
+ * Returns the account server that the daemon uses.
+ *
+ * The addresses of all environments are checked, even those that are not selected.
  * @throws StartError
  */
 export function backend(env: Env): { environment: string; backendUrl: string | null } {
@@ -113,8 +118,9 @@ export function mailConfig(
 }
 
 /**
- * Returns the host for the sender's address: that of the public address if it is a name, else
- * `localhost`.
+ * Returns the host for the sender's address.
+ *
+ * This is the host of the public URL if it is a name, and otherwise `localhost`.
  */
 function mailHost(publicUrl: string | null): string {
   if (publicUrl === null) return 'localhost'

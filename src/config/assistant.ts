@@ -1,8 +1,10 @@
 /**
- * The assistant of an account server: an endpoint with the OpenAI interface that the operator
- * chose. It has chat completions and models. No message shows its address, which may hold a key,
- * nor a value that is no path for the key file, since that value may be the key itself. Only the
- * operator's log shows the name of a file that cannot be read.
+ * The settings for the assistant of an account server.
+ *
+ * The assistant is an endpoint with the OpenAI interface (chat completions and models), which the
+ * operator chooses. Messages never show its address, which may contain a key. They do not show an
+ * invalid value for the key file either, because it may be the key itself. Only the operator's log
+ * names a key file that cannot be read.
  */
 import {
   type Env,
@@ -15,16 +17,16 @@ import {
 } from './values.ts'
 
 export interface AssistantConfig {
-  /** The base URL of the interface, as in https://host/v1, without a trailing slash. */
+  /** The base URL of the interface, such as https://host/v1, without a trailing slash. */
   readonly url: string
-  /** The absolute path of the file that holds the key; null for an endpoint without a key. */
+  /** The absolute path of the file with the key; null if the endpoint needs no key. */
   readonly keyFile: string | null
-  /** null means the first model that the endpoint lists. */
+  /** The name of the model; null for the first model that the endpoint lists. */
   readonly model: string | null
 }
 
 /**
- * Returns the endpoint; null if there is none.
+ * Returns the settings of the endpoint; null if none is configured.
  * @throws StartError
  */
 export function assistantConfig(env: Env, os: ConfigPlatform): AssistantConfig | null {

@@ -1,7 +1,8 @@
 /**
- * The environment as one validated object: every variable, its default and its unit. No other
- * part of the program reads a setting from `process.env`. No message shows a value that is a
- * secret.
+ * Reads the environment into one validated object, with every variable, its default and its unit.
+ *
+ * No other part of the program reads a setting from `process.env`. Error messages never show a
+ * value that is a secret.
  */
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
@@ -29,7 +30,7 @@ import { StartError } from '../errors.ts'
 
 const HERE: ConfigPlatform = { platform: process.platform, homedir }
 
-/** The paths that systemd assigns to a service with these names. */
+/** The paths that systemd assigns to a service with this name. */
 export const SYSTEM: SystemPlaces = Object.freeze({
   runtime: '/run/countersign',
   state: '/var/lib/countersign',
@@ -45,56 +46,63 @@ const KEYCHAINS = ['auto', 'os', 'file'] as const
 type LogLevel = (typeof LOG_LEVELS)[number]
 type KeychainChoice = (typeof KEYCHAINS)[number]
 /**
- * The users, besides the daemon's own user and root, who may use the token route. Names or uids
- * that are not looked up yet; `any` restores the bare loopback rule.
+ * The users, besides the daemon's own user and root, who may use the token route.
+ *
+ * The names or uids have not been looked up. `any` means that every user of the machine may use it.
  */
 export type TokenUsers = { readonly any: true } | { readonly names: readonly string[] }
 
 export interface Config {
-  /** Where the API listens: a loopback address. */
+  /** The address that the API listens on, which must be a loopback address. */
   readonly bind: string
-  /** 0 means any free port. */
+  /** The port of the API; 0 for any free port. */
   readonly port: number
   readonly stateDir: string
   /**
-   * The folder in which the service manager lets the daemon publish its address; null if it has
+   * The folder in which the daemon publishes its address; null if the service manager provides
    * none.
    */
   readonly runtimeDir: string | null
   /**
-   * The paths of the instance of the whole machine. Null if the environment names a state folder,
-   * or if the system is not Linux.
+   * The paths of the daemon that serves the whole machine.
+   *
+   * Null if the environment names a state folder, or if the system is not Linux.
    */
   readonly system: SystemPlaces | null
-  /** `embedded`, or the name of an account server's address. */
+  /** `embedded`, or the name of an environment with an account server. */
   readonly environment: string
   /**
-   * The origin of the account server that the daemon uses, without a trailing slash. Null means
-   * the one inside the daemon.
+   * The origin of the account server that the daemon uses, without a trailing slash.
+   *
+   * Null for the account server inside the daemon.
    */
   readonly backendUrl: string | null
-  /** PEM file of an additional authority for the certificate of that server; not read yet. */
+  /**
+   * PEM file with an additional certificate authority for that server. The file has not been read.
+   */
   readonly caFile: string | null
   /**
-   * The address of the account server's own listener, for guests and devices. The `server`
-   * command and the server inside a daemon use it. A loopback address, or any address if the
-   * public URL is https.
+   * The address of the account server's own listener, for guests and devices.
+   *
+   * The `server` command and the account server inside a daemon use it. It must be a loopback
+   * address unless the public URL is https.
    */
   readonly accountBind: string
-  /** The port of that listener; 0 means any free one. */
+  /** The port of that listener; 0 for any free port. */
   readonly accountPort: number
   /**
-   * An origin without a trailing slash; null means that it is made from `accountBind` and
-   * `accountPort`.
+   * The public origin of the account server, without a trailing slash.
+   *
+   * Null if it is derived from `accountBind` and `accountPort`.
    */
   readonly publicUrl: string | null
-  /** A PostgreSQL URL, a secret; null means SQLite in the state folder. */
+  /** The URL of a PostgreSQL database, which is a secret; null for SQLite in the state folder. */
   readonly databaseUrl: string | null
   readonly mail: MailConfig
-  /** null means that the built-in handbook answers. */
+  /** The assistant's endpoint; null if the built-in handbook answers. */
   readonly assistant: AssistantConfig | null
   readonly keychain: KeychainChoice
-  /** The folder in which the service manager put credentials. */
+  /** The folder with the credentials that the service manager provides. */
   readonly credentialsDir: string | null
   readonly tokenUsers: TokenUsers
   readonly logLevel: LogLevel
@@ -137,8 +145,9 @@ export function readConfig(env: Env, os: ConfigPlatform = HERE): Config {
 }
 
 /**
- * Returns every error that `readConfig` could throw, and the usable settings. A wrong setting, or
- * one that depends on a wrong one, is absent.
+ * Returns every error that `readConfig` could throw, and the settings that are valid.
+ *
+ * An invalid setting is absent, and so is a setting that depends on it.
  */
 export function surveyConfig(
   env: Env,
@@ -150,7 +159,7 @@ export function surveyConfig(
       return read()
     } catch (error) {
       if (error instanceof StartError) faults.push(error)
-      // An error caused by a wrong setting before this one. It is not reported.
+      // An earlier invalid setting caused this error, so it is not reported.
       else if (faults.length === 0) throw error
       return undefined as T
     }
@@ -190,8 +199,9 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
 }
 
 /**
- * Yields an error for each unknown setting, which must be a mistake. Its value may be a secret
- * and is not shown.
+ * Yields an error for each unknown setting, which must be a mistake.
+ *
+ * Its value is not shown, because it may be a secret.
  */
 function* unknownNames(env: Env): Generator<StartError> {
   for (const name of Object.keys(env)) {
@@ -223,11 +233,12 @@ function stateDir(env: Env, os: ConfigPlatform): string {
   return absolute('the home folder', path.join(platformFolder(env, os), 'countersign'), path)
 }
 
-/** Returns a folder that the service manager made for the daemon. */
+/** Returns a folder that the service manager created for the daemon. */
 function ofManager(env: Env, name: string, os: ConfigPlatform): string | null {
   const given = read(env, name)
   if (given === null || os.platform === 'win32') return null
-  // systemd separates several folders with colons if the unit names several; the first is ours.
+  // If a unit names several folders, systemd separates them with colons. The first one belongs to
+  // this program.
   return absolute(name, given.split(':', 1).join(), pathOn(os))
 }
 
@@ -254,7 +265,7 @@ function home(os: ConfigPlatform): string {
     const folder = os.homedir()
     if (folder !== '') return folder
   } catch {
-    // No HOME, and no entry in the user database: a container's user.
+    // There is no HOME, and the user database has no entry, as for the user of a container.
   }
   throw configFault(
     'This user has no home folder to store the state in. Set SVC_STATE_DIR to an absolute path.',

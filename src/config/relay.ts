@@ -1,6 +1,7 @@
 /**
- * Parses the URL of the relay for outgoing mail. The URL may hold a password, so no message shows
- * any part of it.
+ * Parses the URL of the relay for outgoing mail.
+ *
+ * No message shows any part of the URL, because it may contain a password.
  */
 import { isIP } from 'node:net'
 import { configFault, hostIn, isThisMachine } from './values.ts'
@@ -8,10 +9,12 @@ import { configFault, hostIn, isThisMachine } from './values.ts'
 export interface Relay {
   readonly host: string
   readonly port: number
-  /** TLS from the first byte (RFC 8314 section 3.3). */
+  /** Whether the connection uses TLS from the first byte (RFC 8314 section 3.3). */
   readonly secure: boolean
   /**
-   * STARTTLS before any other command (RFC 3207); no mail is sent if the relay does not offer it.
+   * Whether STARTTLS must precede all other commands (RFC 3207).
+   *
+   * If the relay does not offer STARTTLS then, no mail is sent.
    */
   readonly requireTLS: boolean
   readonly auth: { readonly user: string; readonly pass: string } | null
@@ -27,9 +30,11 @@ const malformed = () =>
   )
 
 /**
- * Parses the URL of a relay. Without TLS, mail is sent only to a relay on this machine, unless
- * `?requireTLS=false` permits others. A password is never sent over a network without TLS.
- * @throws StartError configuration
+ * Parses the URL of a relay.
+ *
+ * TLS is required unless the relay is on this machine or the URL has `?requireTLS=false`. A
+ * password is never sent over a network without TLS.
+ * @throws StartError `configuration`
  */
 export function relayOf(text: string): Relay {
   const url = URL.parse(text)
@@ -68,7 +73,7 @@ function authOf({ username, password }: URL): Relay['auth'] {
   }
 }
 
-/** Returns the only option, requireTLS; null if it is not set. */
+/** Returns the value of the only option, `requireTLS`; null if it is not set. */
 function optionOf({ searchParams }: URL): boolean | null {
   const [option, ...others] = searchParams
   if (option === undefined) return null

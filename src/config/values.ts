@@ -7,40 +7,41 @@ export interface ConfigPlatform {
   readonly platform: NodeJS.Platform
   /** Throws if the user has neither a home folder nor an entry in the user database. */
   readonly homedir: () => string
-  /** The paths of the instance of the whole machine; absent, its usual ones. */
+  /** The paths of the daemon that serves the whole machine (default: the usual paths). */
   readonly system?: SystemPlaces
 }
 
-/** Absolute paths of the daemon that the service manager runs for the whole machine. */
+/** The absolute paths of the daemon that the service manager runs for the whole machine. */
 export interface SystemPlaces {
-  /** The folder in which it publishes its address. */
+  /** The folder in which the daemon publishes its address. */
   readonly runtime: string
-  /** Its state folder, or the link to it that systemd makes for a dynamic user. */
+  /** The daemon's state folder, or the link to it that systemd creates for a dynamic user. */
   readonly state: string
-  /** The unit files; one of them exists if it is installed. */
+  /** The unit files. If the service is installed, one of them exists. */
   readonly units: readonly string[]
 }
 
 export type Env = NodeJS.ProcessEnv
 
 /**
- * Returns a variable; null if it is unset or empty, since unit files and shells clear one that
- * way.
+ * Returns a variable; null if it is unset or empty.
+ *
+ * Unit files and shells clear a variable by setting it to an empty string.
  */
 export const read = (env: Env, name: string): string | null => env[name] || null
 
-/** Returns an error that prevents the start. The message must hold no secret. */
+/** Returns an error that prevents the start. The message must not contain a secret. */
 export const configFault = (message: string): StartError => new StartError('configuration', message)
 
 /** Returns the error for a value that is not allowed. `allowed` describes the allowed values. */
-// Quoted as JSON, so that a control character in the environment cannot forge a line of the log.
+// The value is quoted as JSON, so that a control character in it cannot forge a line of the log.
 export const wrong = (name: string, value: string, allowed: string): StartError =>
   configFault(`${name} is ${JSON.stringify(value)}: ${allowed}`)
 
 /** Whether a literal address is a loopback address. */
 export const isLoopback = (address: string): boolean =>
-  // isIPv6 uses an expression that takes longer to compile than much of a start, so ::1 is
-  // compared.
+  // `::1` is compared as a text, because isIPv6 compiles an expression that would slow the start
+  // noticeably.
   ['127.0.0.1', '::1'].includes(address) || (isIPv4(address) && address.startsWith('127.'))
 
 /** Whether a host is this machine: `localhost`, or a literal loopback address. */
@@ -51,7 +52,7 @@ export const NO_NAMES =
   'Host names are not allowed, because the address that they resolve to can change.'
 
 /**
- * Returns a port; 0 is any free one.
+ * Returns a port from 0 to 65535; 0 means any free port.
  * @throws StartError
  */
 export function port(env: Env, name: string, byDefault: number): number {
@@ -62,7 +63,7 @@ export function port(env: Env, name: string, byDefault: number): number {
 }
 
 /**
- * Returns one of the allowed words.
+ * Returns the value of a variable, which must be one of the allowed words.
  * @throws StartError
  */
 export function oneOfValues<const T extends string>(
@@ -91,17 +92,17 @@ export function file(env: Env, name: string, os: ConfigPlatform): string | null 
 }
 
 /**
- * Returns the resolved path, which must be absolute.
+ * Returns the resolved path after checking that it is absolute.
  * @throws StartError
  */
-// A relative path would select another state folder for every directory in which the program
-// starts.
+// A relative path would select a different state folder for each directory that the program is
+// started in.
 export function absolute(name: string, value: string, path: typeof posix): string {
   if (!path.isAbsolute(value)) throw wrong(name, value, 'it must be an absolute path.')
   return path.resolve(value)
 }
 
-/** Returns the host of a URL, an IPv6 address without its brackets. */
+/** Returns the host of a URL; an IPv6 address is without brackets. */
 export const hostIn = (url: string | URL): string =>
   new URL(url).hostname.replace(/^\[(.*)\]$/, '$1')
 
@@ -110,8 +111,9 @@ export const isPrivateUrl = (url: URL): boolean =>
   url.protocol === 'https:' || (url.protocol === 'http:' && isThisMachine(hostIn(url)))
 
 /**
- * Returns an origin without a trailing slash, https except on loopback; null if the variable is
- * not set.
+ * Returns an origin without a trailing slash; null if the variable is not set.
+ *
+ * It must be https, or http on a loopback host.
  * @throws StartError
  */
 export function origin(env: Env, name: string): string | null {

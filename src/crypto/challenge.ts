@@ -1,7 +1,8 @@
 /**
- * Words for one listener and one purpose (section 2). The listener's device draws one list word,
- * the challenge, and the listener reads it aloud; the speaker enters it and reads three words
- * aloud.
+ * Computes words for one listener and one purpose (section 2).
+ *
+ * The listener's device draws one random list word, the challenge, and the listener reads it aloud.
+ * The speaker types the challenge into their device and then reads three words aloud.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -11,28 +12,32 @@ import { keepKey, KEPT_WORDS, newKeptHmac } from './kept-hmac.ts'
 import { requireThat } from './refusal.ts'
 import { firstIndices } from './words.ts'
 
-/** In code points, after normalisation. */
+/** The maximum length of a purpose in code points, after normalisation. */
 const LONGEST = 64
 
 /**
- * The purpose of a challenge (section 2): the subject of a call, as both sides hash it. Both
- * display the normalised text, since it may differ from the typed text: `pay12000to1234`.
+ * The purpose of a challenge (section 2): what a call is about. Both sides hash it.
+ *
+ * Both devices display the normalised text because it can differ from the typed text. Example:
+ * `pay12000to1234`.
  */
 export type Purpose = {
-  /** The normalised text, to be displayed; empty if no purpose was given. */
+  /** The normalised text to display; empty if no purpose was given. */
   readonly shown: string
-  /** SHA-256 of its UTF-8. */
+  /** SHA-256 of the UTF-8 bytes of `shown`. */
   readonly sha256: Uint8Array
 }
 
-/** Returns a purpose from its normalised text, which `readPurpose` returned earlier. */
+/** Returns the purpose of a text that `readPurpose` has already normalised. */
 export const purposeOf = (shown: string): Purpose => ({ shown, sha256: sha256(utf8ToBytes(shown)) })
 
 /**
- * Normalises typed text. It applies NFKC, lower case without locale, and final sigma as sigma,
- * and keeps letters (\p{L}) and decimal digits (\p{Nd}). Linear in the input; the caller limits
- * its length.
- * @throws Refusal `lone_surrogate`; `too_long` for more than 64 code points after that
+ * Normalises a typed purpose.
+ *
+ * Applies NFKC, converts to lower case independently of the locale, replaces final sigma with
+ * sigma, and keeps only letters (\p{L}) and decimal digits (\p{Nd}). The run time is linear in the
+ * length of the input, which the caller must limit.
+ * @throws Refusal `lone_surrogate`; `too_long` if more than 64 code points remain
  */
 export function readPurpose(typed: string): Purpose {
   requireThat(typed.isWellFormed(), 'lone_surrogate', 'a lone surrogate')
@@ -51,9 +56,9 @@ export function readPurpose(typed: string): Purpose {
   return purposeOf(shown)
 }
 
-/** Separates these codes from the codes for all listeners, with messages that begin with 0x01. */
+/** The first byte of the MAC input. Messages of codes for all listeners begin with 0x01. */
 const DOMAIN = 0x02
-/** A challenge is one word of the list. */
+/** The number of possible challenges: one for each word of the list. */
 const CHALLENGES = 4096
 
 export type ChallengeInput = {
@@ -61,28 +66,29 @@ export type ChallengeInput = {
   /** The account ids, 16 bytes each. */
   readonly speaker: Uint8Array
   readonly listener: Uint8Array
-  /** The index of the listener's word. */
+  /** The index of the word that the listener reads aloud. */
   readonly challenge: number
   readonly purpose: Purpose
 }
 
-/** Returns the index of a new word for a listener to read aloud. */
+/** Returns the index of a random list word, which the listener reads aloud. */
 export const newChallenge = (): number => firstIndices(randomBytes(2), 1)[0]!
 
 const [WINDOW, SPEAKER, LISTENER, CHALLENGE, PURPOSE, END] = [1, 9, 25, 41, 43, 75] as const
 const mac = newKeptHmac(END)
 mac.message.setUint8(0, DOMAIN)
 
-/** Writes a part of the message. The part has the length of its place. */
+/** Copies a part into the MAC message. The part must have the length of its field. */
 function write(part: Uint8Array, at: number): void {
   for (let i = 0; i < part.length; i++) mac.message.setUint8(at + i, part[i]!)
 }
 
 /**
- * Returns a function that computes the three word indices of a challenge under one code key. The
- * key has 32 bytes, as `codeKey` returns it. A call takes a few microseconds.
- * @throws Refusal `bad_length`; `bad_value` for a window that is not an integer from 0 to 2^53
- *   − 1 or a challenge that is no word index
+ * Returns a function that computes the three word indices of a challenge under one code key.
+ *
+ * The key must have 32 bytes, as `codeKey` returns it. One call takes a few microseconds.
+ * @throws Refusal `bad_length`; `bad_value` for a window that is not an integer from 0 to 2^53 − 1,
+ * or for a challenge that is not a word index
  */
 export function challengeReader(kc: Uint8Array): (of: ChallengeInput) => number[] {
   const kept = new Uint32Array(KEPT_WORDS)

@@ -1,6 +1,8 @@
 /**
- * Codes (section 2): the words of a speaker in one minute. Every holder of K can compute both
- * directions. The MAC covers the speaker, so one's own words never verify as the other side's.
+ * Computes codes (section 2): a speaker's three words for one minute.
+ *
+ * Every device that has K can compute the codes of both sides. The MAC covers the speaker's id, so
+ * a user's own words never verify as the words of the other side.
  */
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -19,7 +21,7 @@ const SPEAKER = 16
 /** Length of a window in seconds. */
 export const PERIOD_S = 60
 
-/** The head of subjects without a roster: guest codes and the public code. */
+/** The value of `head` for a subject without a roster: a guest code or the public code. */
 export const ZERO_HEAD: Uint8Array = new Uint8Array(32)
 
 /** Returns the window of a time in Unix milliseconds. */
@@ -28,8 +30,10 @@ export function windowOf(unixMs: number): number {
 }
 
 /**
- * Returns the windows with codes that are accepted at a time in Unix milliseconds. They are the
- * current one, the one before and the one after, since clocks differ and speaking takes time.
+ * Returns the windows of the codes that are accepted at a time in Unix milliseconds.
+ *
+ * These are the current window, the previous one and the next one, because clocks differ and
+ * speaking takes time.
  */
 export function acceptedAt(unixMs: number): number[] {
   const window = windowOf(unixMs)
@@ -37,9 +41,9 @@ export function acceptedAt(unixMs: number): number[] {
 }
 
 /**
- * Derives the code key of one epoch, 32 bytes.
- * @param of `key`: K, 32 bytes; `subject`: the 16 bytes of its id; `epoch`: 0 to 2^32 − 1;
- *   `head`: the hash of the roster entry that opened the epoch (32 bytes, or `ZERO_HEAD`)
+ * Derives the code key of one epoch (32 bytes).
+ * @param of `key`: K, 32 bytes; `subject`: the subject's id as 16 bytes; `epoch`: 0 to 2^32 − 1;
+ * `head`: the hash of the roster entry that opened the epoch (32 bytes), or `ZERO_HEAD`
  * @throws Refusal `bad_length`, `bad_value`
  */
 export function codeKey(of: {
@@ -60,9 +64,11 @@ const mac = newKeptHmac(MESSAGE)
 mac.message.setUint8(0, 1)
 
 /**
- * Computes a code as one number of 36 bits, in less than a microsecond. It allocates no memory,
- * for callers that compute hundreds of thousands. The code key is the one that `keepKey` stored
- * at `at`; the 16 bytes of the speaker begin at `from`.
+ * Computes a code as one 36-bit number, in less than a microsecond.
+ *
+ * Allocates no memory, because some callers compute hundreds of thousands of codes. `kept` must
+ * contain the code key at index `at`, as `keepKey` stored it. `speakers` must contain the speaker's
+ * 16 bytes from index `from`.
  * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1
  */
 export function codeUnder(
@@ -84,22 +90,24 @@ export function codeUnder(
   return mac.first36(kept, at)
 }
 
-/** Splits a code, as a number, into its three word indices. */
+/** Splits a 36-bit code into its three word indices. */
 export const indicesOf = (code: number): [number, number, number] => [
   Math.floor(code / 2 ** 24),
   (code >>> 12) & 0xfff,
   code & 0xfff,
 ]
 
-/** Joins three word indices into the code as a number. */
+/** Joins three word indices into a 36-bit code. */
 export const codeOf = ([a = 0, b = 0, c = 0]: readonly number[]): number =>
   (a * 2 ** 12 + b) * 2 ** 12 + c
 
 /**
- * Returns a function that computes the three word indices of codes under one code key. The key
- * has 32 bytes, as `codeKey` returns it; the function takes a window and a speaker (16 bytes).
- * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1,
- *   `bad_length` for a speaker of another size
+ * Returns a function that computes the three word indices of a code under one code key.
+ *
+ * The key must have 32 bytes, as `codeKey` returns it. The returned function takes a window and a
+ * speaker (16 bytes).
+ * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1, `bad_length`
+ * for a speaker that is not 16 bytes
  */
 export function codeReader(
   kc: Uint8Array,

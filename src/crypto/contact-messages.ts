@@ -1,8 +1,10 @@
 /**
- * The messages of a first contact (section 3a) as the account server relays them. They are JSON
- * text, parsed like a payload. A run has at most three: `begin` of the invitee, `reply` of the
- * inviter, `end` of the invitee. A failure can replace either of the last two, so that the other
- * side need not wait.
+ * Reads and writes the messages of a first contact (section 3a), which the account server relays.
+ *
+ * The messages are JSON texts, parsed like the payloads of signed structures. A run has at most
+ * three: the invitee sends `begin`, the inviter sends `reply`, and the invitee sends `end`. A side
+ * that cannot continue sends a failure in place of `reply` or `end`, so that the other side does
+ * not have to wait.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { CpaceMessage, CpaceReply } from './cpace.ts'
@@ -11,15 +13,17 @@ import { parseJson, type JsonObject } from './encoding/json.ts'
 import { base64url, payload, string } from './logs/payload.ts'
 import { requireThat, type RefusalReason } from './refusal.ts'
 
-/** The lengths of ADa and ADb in bytes. */
+/** The lengths of the associated data ADa (invitee) and ADb (inviter) in bytes. */
 const INVITEE_AD = 56
 const INVITER_AD = 88
 
-/** The reasons with which a side ends a run. Other details would not help the other side. */
+/**
+ * The reasons that a side can give when it ends a run. More detail would not help the other side.
+ */
 const FAILURES = ['ad_mismatch', 'cpace_abort', 'tag_mismatch'] as const
 export type Failure = (typeof FAILURES)[number]
 
-/** Returns the failure that a side sends to the other for a refusal of its own. */
+/** Returns the failure to send to the other side if a message was refused here. */
 export const contactFailure = (reason: RefusalReason): Failure =>
   FAILURES.find((one) => one === reason) ?? 'cpace_abort'
 
@@ -54,8 +58,8 @@ export const writeEnd = (tag: Uint8Array): string => written({ tag })
 export const writeFailed = (failed: Failure): string => JSON.stringify({ v: 2, failed })
 
 /**
- * Parses the invitee's first message.
- * @throws Refusal as `parseJson` and payloads
+ * Parses the message `begin`.
+ * @throws Refusal as `parseJson` and `payload`
  */
 export function parseBegin(message: string): CpaceMessage {
   const { share, ad } = readBegin(objectOf(message))
@@ -63,7 +67,7 @@ export function parseBegin(message: string): CpaceMessage {
 }
 
 /**
- * Parses the inviter's message, or the failure in its place.
+ * Parses the message `reply`, or the failure that was sent in its place.
  * @throws Refusal as `parseBegin`
  */
 export function parseReply(message: string): CpaceReply | Failure {
@@ -78,7 +82,7 @@ export function parseReply(message: string): CpaceReply | Failure {
 }
 
 /**
- * Parses the invitee's last message: a tag of 64 bytes, or a failure.
+ * Parses the message `end` and returns its tag (64 bytes), or the failure sent in its place.
  * @throws Refusal as `parseBegin`
  */
 export function parseEnd(message: string): Uint8Array | Failure {
@@ -86,5 +90,5 @@ export function parseEnd(message: string): Uint8Array | Failure {
   return value.has('failed') ? readFailed(value).failed : decodeBase64url(readEnd(value).tag)
 }
 
-/** Returns the hash of the roster entry in ADb, 32 bytes. */
+/** Returns the roster entry hash (32 bytes) at the end of the inviter's associated data. */
 export const rosterHeadIn = ({ ad }: CpaceMessage): Uint8Array => ad.slice(INVITER_AD - 32)

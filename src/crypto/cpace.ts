@@ -1,8 +1,9 @@
 /**
- * CPace (draft-irtf-cfrg-cpace-21) over ristretto255 (RFC 9496) with SHA-512, initiator-responder
- * with explicit confirmation. The initiator sends a message, the responder replies with its own
- * message and a tag, the initiator answers with a tag. Neither side returns a key before it has
- * verified the other's tag.
+ * CPace (draft-irtf-cfrg-cpace-21) over ristretto255 (RFC 9496) with SHA-512.
+ *
+ * Implements the initiator-responder setting with explicit key confirmation. The initiator sends a
+ * message, the responder replies with its own message and a tag, and the initiator sends its tag.
+ * Neither side returns a key before it has verified the other side's tag.
  */
 import { ristretto255, ristretto255_hasher } from '@noble/curves/ed25519.js'
 import { equalBytes } from '@noble/curves/utils.js'
@@ -17,23 +18,23 @@ type Element = InstanceType<typeof Point>
 const DSI = utf8ToBytes('CPaceRistretto255')
 const DSI_ISK = utf8ToBytes('CPaceRistretto255_ISK')
 const MAC_LABEL = utf8ToBytes('CPaceMac')
-/** `s_in_bytes` of the draft: the block of SHA-512. */
+/** `s_in_bytes` of the draft: the input block size of SHA-512 in bytes. */
 const BLOCK = 128
 
-/** The input that both sides must share before the first message. */
+/** The input that both sides must have in common before the first message. */
 export type CpaceInput = {
-  /** Password-related string, the secret of low entropy. */
+  /** The password-related string: the low-entropy secret. */
   readonly prs: Uint8Array
   /** Channel identifier. */
   readonly ci: Uint8Array
-  /** Session id, new for each run. */
+  /** The session id, which must be new for each run. */
   readonly sid: Uint8Array
 }
 
-/** A side's public share, 32 bytes, and the data that its tag authenticates. */
+/** A side's public share (32 bytes) and its associated data, which its tag authenticates. */
 export type CpaceMessage = { readonly share: Uint8Array; readonly ad: Uint8Array }
 
-/** `prepend_len`: returns `data` after its length in LEB128. */
+/** `prepend_len`: returns `data` with its length before it, encoded as LEB128. */
 export function prependLength(data: Uint8Array): Uint8Array {
   const length: number[] = []
   let rest = data.length
@@ -42,14 +43,18 @@ export function prependLength(data: Uint8Array): Uint8Array {
 }
 
 /**
- * `lv_cat`: returns each part after its length, so no two lists of parts produce the same bytes.
+ * `lv_cat`: joins parts, each with its length before it.
+ *
+ * The lengths ensure that different lists of parts never produce the same bytes.
  */
 export const lengthValueConcat = (...parts: Uint8Array[]): Uint8Array =>
   concatBytes(...parts.map(prependLength))
 
 /**
- * `generator_string`. Zeros fill the first block of the hash, so that its duration does not
- * depend on the length of the password.
+ * `generator_string`: returns the input of the hash that the generator is derived from.
+ *
+ * Zeros fill the first block of the hash, so that the run time does not depend on the length of the
+ * password.
  */
 export function generatorString({ prs, ci, sid }: CpaceInput): Uint8Array {
   const used = 1 + prependLength(prs).length + prependLength(DSI).length
@@ -57,12 +62,14 @@ export function generatorString({ prs, ci, sid }: CpaceInput): Uint8Array {
   return lengthValueConcat(DSI, prs, padding, ci, sid)
 }
 
-/** `calculate_generator`: the one-way map of RFC 9496 section 4.3.4 over 64 bytes of SHA-512. */
+/** `calculate_generator`: maps 64 bytes of SHA-512 to an element (RFC 9496 section 4.3.4). */
 export const calculateGenerator = (input: CpaceInput): Element =>
   ristretto255_hasher.deriveToCurve!(sha512(generatorString(input)))
 
 /**
- * `sample_scalar`: returns 252 random bits, 32 bytes little-endian, below the order of the group.
+ * `sample_scalar`: returns a random scalar, 32 bytes little-endian.
+ *
+ * The scalar has 252 random bits, so it is below the order of the group.
  */
 export function sampleScalar(): Uint8Array {
   const scalar = randomBytes(32)
@@ -70,17 +77,14 @@ export function sampleScalar(): Uint8Array {
   return scalar
 }
 
-/**
- * `scalar_mult`: multiplies an element by a scalar (32 bytes, little-endian); returns 32 bytes.
- */
+/** `scalar_mult`: multiplies an element by a scalar (32 bytes little-endian); returns 32 bytes. */
 const scalarMult = (scalar: Uint8Array, element: Element): Uint8Array =>
   element.multiply(Point.Fn.fromBytes(scalar)).toBytes()
 
 /**
- * `scalar_mult_vfy`: returns the shared secret K, 32 bytes, of an own scalar and a received
- * share.
- * @throws Refusal `cpace_abort` for a share that is no canonical encoding of an element, and
- *   for the identity, with which K would be public
+ * `scalar_mult_vfy`: returns the shared secret K of a scalar and a received share (32 bytes).
+ * @throws Refusal `cpace_abort` if the share is not the canonical encoding of an element, or if it
+ * is the identity, because then K would be public
  */
 export function scalarMultVerify(scalar: Uint8Array, share: Uint8Array): Uint8Array {
   const element = decodeElement(share)
@@ -88,9 +92,7 @@ export function scalarMultVerify(scalar: Uint8Array, share: Uint8Array): Uint8Ar
   return scalarMult(scalar, element)
 }
 
-/**
- * Returns the intermediate session key, 64 bytes, of an initiator's and a responder's message.
- */
+/** Returns the intermediate session key (64 bytes) of a run. */
 export function sessionKey(
   sid: Uint8Array,
   k: Uint8Array,
@@ -101,13 +103,11 @@ export function sessionKey(
   return sha512(concatBytes(lengthValueConcat(DSI_ISK, sid, k), ...transcript))
 }
 
-/** Returns the key of both tags, 64 bytes. */
+/** Returns the key of both tags (64 bytes). */
 export const macKey = (sid: Uint8Array, isk: Uint8Array): Uint8Array =>
   sha512(concatBytes(MAC_LABEL, sid, isk))
 
-/**
- * Returns the tag, 64 bytes of HMAC-SHA-512, with which a side confirms the message that it sent.
- */
+/** Returns a side's tag: 64 bytes of HMAC-SHA-512, which confirm the message that the side sent. */
 export const cpaceTag = (key: Uint8Array, { share, ad }: CpaceMessage): Uint8Array =>
   hmac(sha512, key, lengthValueConcat(share, ad))
 
@@ -126,9 +126,11 @@ export type Initiator = {
   /** The message to send to the responder. */
   readonly message: CpaceMessage
   /**
-   * Ends the run with the responder's reply. Only the first call can succeed, since each reply is
-   * one guess at the password.
-   * @param expectedAd the responder's data as this device verified it
+   * Ends the run with the responder's reply.
+   *
+   * Only the first call can succeed, because each reply lets the responder test one guess at the
+   * password.
+   * @param expectedAd the responder's associated data, as this device verified it
    * @returns the tag to send to the responder, and the session key, 64 bytes each
    * @throws Refusal `ad_mismatch`, `cpace_abort` (also for a second call), `tag_mismatch`
    */
@@ -137,7 +139,7 @@ export type Initiator = {
 
 /** The responder's side of a run. */
 export type Responder = {
-  /** The reply to send to the initiator. It lets the initiator test one password. */
+  /** The reply to send to the initiator. With it, the initiator can test one password. */
   readonly reply: CpaceReply
   /**
    * Ends the run with the initiator's tag. Only the first call can succeed.
@@ -148,9 +150,9 @@ export type Responder = {
 }
 
 /**
- * Begins a run.
- * @param ad the data of this side
- * @param scalar new for each run; only test vectors pass one
+ * Begins a run as the initiator.
+ * @param ad this side's associated data
+ * @param scalar must be new for each run; only test vectors pass one
  */
 export function initiate(
   input: CpaceInput,
@@ -175,9 +177,9 @@ export function initiate(
 
 /**
  * Responds to a run that another device began.
- * @param ad the data of this side
- * @param expectedAd the initiator's data as this device verified it
- * @param scalar new for each run; only test vectors pass one
+ * @param ad this side's associated data
+ * @param expectedAd the initiator's associated data, as this device verified it
+ * @param scalar must be new for each run; only test vectors pass one
  * @throws Refusal `ad_mismatch`, `cpace_abort`
  */
 export function respond(
@@ -203,7 +205,7 @@ export function respond(
   }
 }
 
-/** Returns a function that throws at each call after the first. */
+/** Returns a function that throws at every call after the first. */
 function once(): () => void {
   let ended = false
   return () => {
@@ -217,7 +219,9 @@ function requireAd(received: Uint8Array, expected: Uint8Array): void {
   requireThat(same, 'ad_mismatch', 'the other side named another log than the one verified here')
 }
 
-/** Compares in constant time, so that timing does not reveal how much of a guess is right. */
+/**
+ * Compares two tags in constant time, so that timing does not reveal how many bytes are correct.
+ */
 function requireTag(received: Uint8Array, expected: Uint8Array): void {
   requireThat(equalBytes(received, expected), 'tag_mismatch', 'the tag does not verify')
 }

@@ -1,7 +1,9 @@
 /**
- * Approval of another device (section 3). N is the new device, O an active one. N commits to its
- * keys and a nonce before O's nonce exists, so a server that substitutes other keys cannot search
- * for matching words: each run gives it one chance in 2^48 at the four words that the user types.
+ * Computes the approval of a new device by an active device (section 3).
+ *
+ * N is the new device and O is the active one. N commits to its keys and a nonce before O creates
+ * its own nonce. A server that substitutes keys therefore cannot search for keys with matching
+ * words. In each run, its chance of producing the four words that the user types is 1 in 2^48.
  */
 import { equalBytes } from '@noble/curves/utils.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -28,17 +30,17 @@ export type Reveal = Newcomer & {
   readonly nonce: Uint8Array
 }
 
-/** O's answer to a commitment. N binds to the first one that it receives. */
+/** O's answer to a commitment. N uses only the first answer that it receives. */
 export type ApprovalAnswer = {
   /** nO, 32 bytes */
   readonly nonce: Uint8Array
-  /** The newest entry of the key log that O verified, and its hash, 32 bytes. */
+  /** The seq and the hash (32 bytes) of the newest key log entry that O verified. */
   readonly seq: number
   readonly head: Uint8Array
 }
 
 /**
- * Returns C, 32 bytes: N's first message.
+ * Returns the commitment C (32 bytes), which is N's first message.
  * @throws Refusal `bad_length`, and as `parseId`
  */
 export function commitmentTo({ nonce, ...newcomer }: Reveal): Uint8Array {
@@ -47,7 +49,7 @@ export function commitmentTo({ nonce, ...newcomer }: Reveal): Uint8Array {
 }
 
 /**
- * Checks on O that a reveal is the one that N committed to.
+ * Checks on O that a reveal matches N's commitment.
  * @throws Refusal `commitment_mismatch`, and as `commitmentTo`
  */
 export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
@@ -60,8 +62,9 @@ export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
 }
 
 /**
- * Returns T, the transcript of a run, 32 bytes. It is equal on both devices unless the server
- * changed a part of it.
+ * Returns the transcript T of a run (32 bytes).
+ *
+ * Both devices compute the same transcript unless the server changed something in the run.
  * @throws Refusal `bad_length`, `bad_value`, and as `parseId`
  */
 export function transcriptOf({ nonce, ...newcomer }: Reveal, answer: ApprovalAnswer): Uint8Array {
@@ -73,8 +76,10 @@ export function transcriptOf({ nonce, ...newcomer }: Reveal, answer: ApprovalAns
 }
 
 /**
- * Returns the words of a transcript. N displays the first four, which the user types on O; then O
- * displays the next four, which the user types on N.
+ * Returns the words of a transcript.
+ *
+ * N displays the first four words, which the user types on O. Then O displays the next four words,
+ * which the user types on N.
  */
 export function approvalWords(transcript: Uint8Array): {
   newDevice: string[]

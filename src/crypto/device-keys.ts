@@ -1,6 +1,8 @@
 /**
- * The three key pairs of a device (section 3): signing, sealing, and authentication. The last one
- * only proves the session. They are created on the device; the secrets belong in the keychain.
+ * Creates a device's three key pairs (section 3): signing, sealing and authentication.
+ *
+ * The authentication key only proves the session. The device creates the pairs itself, and the
+ * secrets must be stored in the keychain.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { sealKeyId, type LoggedKeys } from './device-public-keys.ts'
@@ -32,7 +34,7 @@ export async function newDeviceKeys(): Promise<DeviceKeyPairs> {
  */
 export function signingKeyFrom(secret: Uint8Array): KeyPair {
   requireLength(secret, 32, 'an Ed25519 seed')
-  // A multiple of the base point, so its group need not be checked.
+  // The public key is a multiple of the base point, so its order need not be checked.
   const x = encodeBase64url(ed25519.publicKey(secret))
   return { secret, jwk: { kty: 'OKP', crv: 'Ed25519', x } }
 }

@@ -1,4 +1,4 @@
-/** A device's public keys (section 3), as key logs and protocol 2 use them, and the account id. */
+/** A device's public keys (section 3), as key logs and protocol 2 use them, and account ids. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
@@ -6,17 +6,17 @@ import { labelled, requireLength } from './encoding/hash-input.ts'
 import { formatId, ID_PREFIX } from './encoding/id.ts'
 import type { PublicJwk } from './jose/jwk.ts'
 
-/** Public keys as a key log names them. */
+/** A device's public keys in the form of a key log entry. */
 export type LoggedKeys = {
   /** Ed25519 */
   readonly sign: PublicJwk
-  /** `sealKeyId` of the sealing key; its bytes are sent beside the log. */
+  /** The id of the sealing key (`sealKeyId`). Its bytes are sent separately from the log. */
   readonly seal: string
   /** Ed25519 */
   readonly auth: PublicJwk
 }
 
-/** 32 bytes each. */
+/** A device's public keys as bytes, 32 bytes each. */
 export type DevicePublicKeys = {
   /** Ed25519 */
   readonly sign: Uint8Array
@@ -26,12 +26,10 @@ export type DevicePublicKeys = {
   readonly auth: Uint8Array
 }
 
-/**
- * Returns the name of a sealing key in key logs and envelopes: base64url SHA-256 of its bytes.
- */
+/** Returns a sealing key's id in key logs and envelopes: base64url SHA-256 of its bytes. */
 export const sealKeyId = (publicKey: Uint8Array): string => encodeBase64url(sha256(publicKey))
 
-/** Returns the bytes of keys that were read from a key log. */
+/** Converts public keys from the form of a key log to bytes. */
 export const rawKeys = ({ sign, seal, auth }: LoggedKeys): DevicePublicKeys => ({
   sign: decodeBase64url(sign.x),
   sealHash: decodeBase64url(seal),
@@ -54,10 +52,12 @@ export const sameKeys = (one: LoggedKeys, other: LoggedKeys): boolean =>
   one.sign.x === other.sign.x && one.seal === other.seal && one.auth.x === other.auth.x
 
 /**
- * Returns the id of the account that begins with these keys. They are the keys of entry 0 of its
- * key log; the salt is there too, 32 random bytes. A server cannot present other first keys under
- * the id. Finding keys for the id of another account takes 2^128 hashes; finding two own sets of
- * keys with one id takes 2^64.
+ * Returns the id of the account that has these keys in the first entry of its key log.
+ *
+ * The first entry also contains the salt (32 random bytes). The id is a hash of the keys and the
+ * salt, so a server cannot present other first keys for the same id. Finding keys that match
+ * another account's id takes 2^128 hashes. Finding two sets of one's own keys with the same id
+ * takes 2^64.
  * @throws Refusal `bad_length`
  */
 export function accountIdOf(first: DevicePublicKeys, salt: Uint8Array): string {

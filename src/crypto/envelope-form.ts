@@ -1,6 +1,5 @@
 /**
- * The form of an envelope of suite 1 (section 4), for code that relays envelopes without opening
- * them.
+ * Parses an envelope of suite 1 (section 4), for code that relays envelopes without opening them.
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { ID_PREFIX } from './encoding/id.ts'
@@ -15,7 +14,7 @@ import {
 } from './logs/payload.ts'
 import { requireThat } from './refusal.ts'
 
-/** The only suite. */
+/** The only suite that exists. */
 export const SUITE = 1
 
 const suite: MemberKind<typeof SUITE> = (value) => {
@@ -38,8 +37,8 @@ export type EnvelopeFields = ReturnType<typeof readPayload>
 export type EnvelopeHead = Omit<EnvelopeFields, 'enc' | 'ct'>
 
 /**
- * Parses the JSON text of an envelope and checks its form only.
- * @throws Refusal as `parseJson` and payloads; `wrong_version`, `unknown_suite`
+ * Parses the JSON text of an envelope. Only its form is checked.
+ * @throws Refusal as `parseJson` and `payload`; `wrong_version`, `unknown_suite`
  */
 export function readEnvelope(text: string): EnvelopeFields {
   return readPayload(parseJson(utf8ToBytes(text)))

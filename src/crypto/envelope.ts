@@ -1,6 +1,8 @@
 /**
- * Envelopes of suite 1 (section 4): K of an epoch, sealed to one device. They carry no signature,
- * since the signed entry that opened the epoch commits to K (`k_commit`).
+ * Seals and opens envelopes of suite 1 (section 4): an epoch's K, encrypted to one device.
+ *
+ * An envelope has no signature. Instead, the signed roster entry that opened the epoch commits to K
+ * (`k_commit`).
  */
 import { concatBytes } from '@noble/hashes/utils.js'
 import { decodeBase64url, encodeBase64url } from './encoding/base64url.ts'
@@ -11,18 +13,18 @@ import { keyCommitment } from './logs/roster-form.ts'
 import { requireThat } from './refusal.ts'
 import { failedAs, hpkeSuite1, sealTo } from './seal-key.ts'
 
-/** An epoch as in a verified roster. */
+/** An epoch, as a verified roster states it. */
 export type Epoch = {
   readonly connection: string
   readonly epoch: number
-  /** The hash of the entry that opened it, 32 bytes. */
+  /** The hash of the entry that opened the epoch, 32 bytes. */
   readonly epochHead: Uint8Array
 }
 
 /**
- * Seals K (32 bytes) for one device. Returns the envelope as JSON.
- * @param to a device: `kid` is the newest sealing key in its verified key log, `publicKey` the
- *   bytes that came beside the log
+ * Seals K (32 bytes) for one device and returns the envelope as JSON.
+ * @param to the device: `kid` is the newest sealing key in its verified key log, `publicKey` the
+ * bytes of that key, which were received separately from the log
  * @throws Refusal `hash_mismatch`, `not_sealable`, `bad_length`, `bad_value`
  */
 export async function sealEnvelope(
@@ -46,13 +48,12 @@ export async function sealEnvelope(
 }
 
 /**
- * Opens an envelope on the device `recipient`. Returns K, 32 bytes, which matches `kCommit`.
+ * Opens an envelope on the device `recipient` and returns K (32 bytes), checked against `kCommit`.
  * @param newest the current epoch of a verified roster, with its `k_commit`
- * @param keys the decapsulation keys of this device, 32 bytes each, by the id of their public
- *   key: the current one, and the one before a renewal
+ * @param keys this device's decapsulation keys (32 bytes each) by the id of their public key: the
+ * current key and, after a renewal, the previous one
  * @throws Refusal as `readEnvelope`; `wrong_connection`, `old_epoch`, `unknown_epoch`,
- *   `wrong_epoch_head`, `wrong_recipient`, `wrong_recipient_kid`, `open_failed`,
- *   `k_commit_mismatch`
+ * `wrong_epoch_head`, `wrong_recipient`, `wrong_recipient_kid`, `open_failed`, `k_commit_mismatch`
  */
 export async function openEnvelope(
   text: string,
@@ -101,7 +102,7 @@ export async function openEnvelope(
   return k
 }
 
-/** Returns HPKE's info, which binds a ciphertext to its connection, epoch and recipient. */
+/** Returns HPKE's `info` input, which binds a ciphertext to its connection, epoch and recipient. */
 export const envelopeInfo = (head: EnvelopeHead): Uint8Array =>
   labelled(
     'countersign/v2/envelope',

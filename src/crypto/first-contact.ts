@@ -1,7 +1,9 @@
 /**
- * First contact by four words (section 3a): CPace between the invitee, who begins, and the
- * inviter. The inviter's device creates the words, and the inviter reads them to the invitee in
- * person. Each side binds the key log that it presents.
+ * First contact by four words (section 3a): a CPace run between an invitee and an inviter.
+ *
+ * The inviter's device creates the words, and the inviter reads them to the invitee in person. The
+ * invitee's device begins the run. The associated data of each side names the key log that the side
+ * presents, so the run confirms both logs.
  */
 import { concatBytes, randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import {
@@ -16,21 +18,21 @@ import { requireLength, labelled, u64be } from './encoding/hash-input.ts'
 import { parseId, ID_PREFIX } from './encoding/id.ts'
 import { firstIndices, parseWords, wordsAt } from './words.ts'
 
-/** 48 bits. No code of three words has this count, so `verify` rejects contact words. */
+/** Four words have 48 bits. Codes have three words, so `verify` cannot accept contact words. */
 export const CONTACT_WORDS = 4
 
-/** The run of one invitation. Both sides must use the same values. */
+/** The values of the run of one invitation, which must be equal on both sides. */
 export type Contact = {
-  /** The four words, as created or as typed. */
+  /** The four words, as the inviter's device created them or as the invitee typed them. */
   readonly words: string
-  /** 16 random bytes of the inviter's device, new for each run. */
+  /** 16 random bytes from the inviter's device, new for each run. */
   readonly sid: Uint8Array
   readonly connection: string
   /** The inviter's account id. */
   readonly inviter: string
 }
 
-/** The newest entry of a key log that this device verified. */
+/** The place of the newest entry of a key log that this device verified. */
 type KeyLogPlace = {
   readonly account: string
   readonly seq: number
@@ -38,7 +40,7 @@ type KeyLogPlace = {
   readonly head: Uint8Array
 }
 
-/** The same for the inviter, with the hash of the newest roster entry, 32 bytes. */
+/** An inviter's place in its key log, and the hash of the newest roster entry (32 bytes). */
 type InviterPlace = KeyLogPlace & { readonly rosterHead: Uint8Array }
 
 /** Returns four new words. */
@@ -46,7 +48,7 @@ export const newContactWords = (): string[] =>
   wordsAt(firstIndices(randomBytes((CONTACT_WORDS * 12) / 8), CONTACT_WORDS))
 
 /**
- * Returns CPace's input for one invitation.
+ * Returns the CPace input of one invitation.
  * @throws Refusal `unknown_word`, `word_count`, `bad_length`, and as `parseId`
  */
 export function contactInput({ words, sid, connection, inviter }: Contact): CpaceInput {
@@ -60,7 +62,7 @@ export function contactInput({ words, sid, connection, inviter }: Contact): Cpac
 }
 
 /**
- * Returns ADa.
+ * Returns the invitee's associated data (ADa).
  * @throws Refusal as `parseId`; `bad_value`, `bad_length`
  */
 export function inviteeAd({ account, seq, head }: KeyLogPlace): Uint8Array {
@@ -69,7 +71,7 @@ export function inviteeAd({ account, seq, head }: KeyLogPlace): Uint8Array {
 }
 
 /**
- * Returns ADb.
+ * Returns the inviter's associated data (ADb).
  * @throws Refusal as `inviteeAd`
  */
 export function inviterAd(place: InviterPlace): Uint8Array {
@@ -78,8 +80,8 @@ export function inviterAd(place: InviterPlace): Uint8Array {
 }
 
 /**
- * Begins a run on the invitee's side. Check its reply against `inviterAd`.
- * @param scalar new for each run; the same one resumes the run after a restart
+ * Begins a run on the invitee's side. The reply must be checked against `inviterAd`.
+ * @param scalar must be new for each run; the same scalar resumes the run after a restart
  * @throws Refusal as `contactInput`
  */
 export const beginAsInvitee = (
@@ -89,10 +91,12 @@ export const beginAsInvitee = (
 ): Initiator => initiate(contactInput(contact), inviteeAd(own), scalar)
 
 /**
- * Answers a run on the inviter's side, on the device that created the words. The words count as
- * used once the reply was sent. `invitee` is the log that this device verified.
- * @param scalar new for each run; the same one with the same message and places returns the
- *   same reply, and so resumes the run after a restart
+ * Answers a run on the inviter's side, on the device that created the words.
+ *
+ * The words count as used when the reply was sent.
+ * @param invitee the place in the invitee's key log that this device verified
+ * @param scalar must be new for each run; the same scalar with the same message and places returns
+ * the same reply, so it resumes the run after a restart
  * @throws Refusal as `contactInput` and `respond`
  */
 export const answerAsInviter = (

@@ -1,20 +1,22 @@
 /**
- * HMAC-SHA256 (RFC 2104) for hundreds of thousands of keys that are each used many times. A key
- * fills one block of the inner and one of the outer SHA-256. The states after those blocks are
- * stored, sixteen words per key, so a MAC costs two blocks and allocates nothing.
+ * HMAC-SHA256 (RFC 2104) for hundreds of thousands of keys that are each used many times.
+ *
+ * The key fills one block of the inner SHA-256 and one block of the outer SHA-256. The hash states
+ * after these two blocks are stored, 16 words per key. A MAC then needs only two more blocks (three
+ * for a long message) and allocates no memory.
  */
 import { _SHA256 } from '@noble/hashes/sha2.js'
 import { requireThat } from './refusal.ts'
 
-/** The number of 32-bit words of a stored key. */
+/** The number of 32-bit words that store one key. */
 export const KEPT_WORDS = 16
 
 const BLOCK = 64
 const HALF = KEPT_WORDS / 2
-/** The bytes that two blocks of SHA-256 can hold beside the shortest padding. */
+/** The maximum length of a message in bytes: two SHA-256 blocks minus the shortest padding. */
 const MOST = 2 * BLOCK - 9
 
-/** SHA-256 block by block, from and to a state that the caller stores. */
+/** SHA-256 that processes single blocks. The caller stores the state between two blocks. */
 class Blocks extends _SHA256 {
   resume(words: Uint32Array, at: number): void {
     this.set(
@@ -59,7 +61,9 @@ const START = new Uint32Array(HALF)
 sha.to(START, 0)
 
 /**
- * Returns the padded blocks of a message of this length after the block of a key.
+ * Returns empty blocks for a message of `length` bytes, with the padding already written.
+ *
+ * The padding counts the key's block, which precedes the message.
  * @see FIPS 180-4, section 5.1.1
  */
 function blocksOf(length: number): DataView<ArrayBuffer> {
@@ -71,8 +75,9 @@ function blocksOf(length: number): DataView<ArrayBuffer> {
 }
 
 /**
- * Stores a key of 32 bytes as `KEPT_WORDS` words of `kept` from index `at` on. The words are as
- * secret as the key.
+ * Stores a key (32 bytes) as `KEPT_WORDS` words in `kept`, beginning at index `at`.
+ *
+ * The words are as secret as the key.
  * @throws Refusal `bad_length`
  */
 export function keepKey(key: Uint8Array, kept: Uint32Array, at: number): void {
@@ -90,9 +95,10 @@ function keepHalf(key: Uint8Array, pad: number, kept: Uint32Array, at: number): 
 }
 
 /**
- * Returns a function that computes MACs over messages of `length` bytes, at most 119. The caller
- * writes the message into `message` beforehand. `first36` returns the first 36 bits of the MAC,
- * as a number, under the key stored at a place.
+ * Returns a function that computes MACs over messages of `length` bytes, at most 119.
+ *
+ * The caller must write the message into `message` before the call. `first36` returns the first 36
+ * bits of the MAC as a number. It uses the key that is stored in `kept` at index `at`.
  * @throws Refusal `bad_length`
  */
 export function newKeptHmac(length: number) {

@@ -1,7 +1,8 @@
 /**
- * The recovery paper (section 3): a seed of 256 bits and a checksum of 32 bits as 24 list words.
- * The recovery key is derived from the seed. It is an Ed25519 key that can vouch for a reset of
- * the account.
+ * The recovery paper (section 3): 24 list words for a 256-bit seed and a 32-bit checksum.
+ *
+ * The recovery key is derived from the seed. It is an Ed25519 key that can sign a reset of the
+ * account.
  */
 import { equalBytes } from '@noble/curves/utils.js'
 import { hkdf } from '@noble/hashes/hkdf.js'
@@ -31,10 +32,11 @@ export function paperWords(seed: Uint8Array): string[] {
 }
 
 /**
- * Returns the seed, 32 bytes, of the words that the user typed from a paper. Numbers, lines and
- * capitals are treated as in all words.
+ * Returns the seed (32 bytes) of the words that the user typed from a paper.
+ *
+ * Numbers, line breaks and capitals are treated as in `parseWords`.
  * @throws Refusal `unknown_word` and `word_count` as `parseWords`; `recovery_checksum` if the
- *   checksum does not fit, as for all but one of 2^32 wrong papers
+ * checksum does not fit. It fits by chance for 1 wrong paper in 2^32.
  */
 export function parsePaper(typed: string): Uint8Array {
   const { indices } = parseWords(typed, PAPER_WORDS)
@@ -43,13 +45,13 @@ export function parsePaper(typed: string): Uint8Array {
   return bytesOf(indices).slice(0, SEED)
 }
 
-/** The number of words in the list: 12 bits each. */
+/** The number of words in the list. Each word stands for 12 bits. */
 const LIST = 4096
 
 /**
- * Locates the mistake in 24 words with a wrong checksum. Takes up to a second.
- * @returns the place, from 0, of the only wrong word, or of the first of two neighbours that
- *   were exchanged; null for more mistakes. One of 40,000 results occurs by chance.
+ * Finds the mistake in 24 words with a wrong checksum. This takes up to a second.
+ * @returns the index, from 0, of the only wrong word, or of the first of two adjacent words that
+ * were exchanged; null if there are more mistakes. One result in 40,000 is a coincidence.
  * @throws Refusal as `parseWords`
  */
 export function slipIn(typed: string): number | null {
@@ -68,20 +70,20 @@ export function slipIn(typed: string): number | null {
   return wrong === -1 ? null : wrong
 }
 
-/** Whether 24 indices end with the checksum of the others. */
+/** Whether the last bits of 24 indices are the checksum of the bits before them. */
 function fits(indices: readonly number[]): boolean {
   const bytes = bytesOf(indices)
   return equalBytes(bytes.subarray(SEED), checksumOf(bytes.subarray(0, SEED)))
 }
 
 /**
- * Returns the recovery key of a paper's seed, 32 bytes.
+ * Returns the recovery key of a paper's seed (32 bytes).
  * @throws Refusal `bad_length`
  */
 export const recoveryKeyOf = (seed: Uint8Array): KeyPair => signingKeyFrom(recoveryKeySeed(seed))
 
 /**
- * Returns the seed of the recovery key, 32 bytes (RFC 8032), from a paper's seed.
+ * Derives the recovery key's Ed25519 seed (32 bytes, RFC 8032) from a paper's seed.
  * @throws Refusal `bad_length`
  */
 export function recoveryKeySeed(seed: Uint8Array): Uint8Array {

@@ -1,7 +1,8 @@
 /**
- * The only error of this module. Every function here either returns or throws a `Refusal`. Its
- * `reason` names the rule of docs/protocol.md that the input broke; callers map reasons to their
- * own codes. A refusal never holds a secret.
+ * The only error that functions of src/crypto throw.
+ *
+ * The `reason` names the rule of docs/protocol.md that the input broke. Callers map reasons to
+ * their own error codes. A refusal never contains a secret.
  */
 
 const REASONS = [
@@ -143,13 +144,13 @@ export type RefusalReason = (typeof REASONS)[number]
 
 /** Details that a caller may display next to a reason. */
 type RefusalDetails = {
-  /** Logs: the index of the rejected entry, from 0. */
+  /** For logs: the index of the rejected entry, from 0. */
   entry?: number
-  /** `word_count`: the number of words in the input. */
+  /** For `word_count`: the number of words in the input. */
   found?: number
-  /** `unknown_word`: the run of letters that is not on the list, normalised. */
+  /** For `unknown_word`: the sequence of letters that is not on the list, normalised. */
   word?: string
-  /** `unknown_word`: similar list words, nearest first, at most five. */
+  /** For `unknown_word`: similar list words, most similar first, at most five. */
   suggestions?: string[]
 }
 
@@ -171,7 +172,7 @@ export class Refusal extends Error {
 }
 
 /**
- * Returns the result of `work`, with a refusal replaced by another error.
+ * Returns the result of `work`, and replaces a `Refusal` with another error.
  * @throws the result of `toError` for a `Refusal`; every other error unchanged
  */
 export function onRefusal<T>(work: () => T, toError: (refusal: Refusal) => Error): T {

@@ -1,7 +1,9 @@
 /**
- * The safety number of two accounts (section 3). It is equal on both sides as long as both have
- * the same roots of the newest generation, so that two people who compare it detect a server that
- * gave them other keys. Renewals and additional devices do not change it; a reset does.
+ * The safety number of two accounts (section 3).
+ *
+ * Both sides compute the same number if both have the same root of each account's newest
+ * generation. Two people who compare the number therefore detect a server that gave them different
+ * keys. Renewed keys and additional devices do not change the number; a reset does.
  */
 import { sha256, sha512 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
@@ -10,12 +12,12 @@ import { parseId, ID_PREFIX } from './encoding/id.ts'
 import { generationRoot, type KeyLog } from './logs/key-log.ts'
 
 /**
- * The number of SHA-256 rounds. They make it expensive to find keys with nearly the same number.
+ * The number of SHA-256 rounds. They make it expensive to search for keys with a similar number.
  */
 const ROUNDS = 5200
 const GROUPS = 12
 
-/** An account's id, and the root of the newest generation of its verified key log, 32 bytes. */
+/** An account id, and the root of the newest generation in the verified key log (32 bytes). */
 type Rooted = { readonly account: string; readonly root: Uint8Array }
 
 /** Returns the account and root of a verified key log. */
@@ -25,8 +27,9 @@ export const rootOf = (log: KeyLog): Rooted => ({
 })
 
 /**
- * Returns the safety number of two accounts in either order. It has 12 groups of five digits with
- * single spaces between them.
+ * Returns the safety number of two accounts: 12 groups of five digits, separated by spaces.
+ *
+ * The order of the accounts does not matter.
  * @throws Refusal as `parseId`; `bad_length` for a root
  */
 export function safetyNumber(a: Rooted, b: Rooted): string {
@@ -37,7 +40,7 @@ export function safetyNumber(a: Rooted, b: Rooted): string {
   return Array.from({ length: GROUPS }, (_, group) => fiveDigits(wide, 5 * group)).join(' ')
 }
 
-/** Begins with the 16 bytes of the id, by which two accounts are sorted. */
+/** Returns the id (16 bytes) and the root. The id comes first because accounts are sorted by it. */
 function rawOf({ account, root }: Rooted): Uint8Array {
   requireLength(root, 32, 'a root')
   return concatBytes(parseId(ID_PREFIX.account, account), root)
@@ -49,7 +52,9 @@ function byBytes(one: Uint8Array, other: Uint8Array): number {
 }
 
 /**
- * Returns five bytes, big-endian, modulo 100000. They are below 2^40, so a number can hold them.
+ * Returns five bytes as a big-endian number modulo 100000, padded to five digits.
+ *
+ * The five bytes are below 2^40, so a JavaScript number represents them exactly.
  */
 function fiveDigits(bytes: Uint8Array, from: number): string {
   const value = bytes.subarray(from, from + 5).reduce((sum, byte) => sum * 256 + byte, 0)

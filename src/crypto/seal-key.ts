@@ -1,7 +1,9 @@
 /**
- * Sealing keys (section 3): X-Wing (draft-connolly-cfrg-xwing-kem-06). It is the KEM 0x647a of
- * HPKE (draft-ietf-hpke-pq-05, there MLKEM768-X25519) and combines ML-KEM-768 (FIPS 203) with
- * X25519. A key log names a key by its hash; the bytes are sent beside the log.
+ * Sealing keys (section 3): X-Wing (draft-connolly-cfrg-xwing-kem-06).
+ *
+ * X-Wing is the HPKE KEM 0x647a (draft-ietf-hpke-pq-05, where it is called MLKEM768-X25519). It
+ * combines ML-KEM-768 (FIPS 203) with X25519. A key log names a sealing key by its hash; the bytes
+ * of the key are sent separately.
  */
 import {
   AEAD_AES_256_GCM,
@@ -19,7 +21,7 @@ const PUBLIC = 1216
 export type SealKeyPair = {
   /** The decapsulation key, 32 bytes. */
   readonly secret: Uint8Array
-  /** 1,216 bytes. */
+  /** The public key, 1,216 bytes. */
   readonly publicKey: Uint8Array
 }
 
@@ -38,9 +40,9 @@ export async function newSealKey(): Promise<SealKeyPair> {
 }
 
 /**
- * Seals with HPKE Base and an empty aad, to a key that a key log names by its id.
- * @throws Refusal `hash_mismatch`; `not_sealable` for a key of another length, one with a
- *   coefficient above q (FIPS 203 section 7.2), and one with an X25519 half of low order
+ * Seals with HPKE Base mode and empty aad to a key that a key log names by its id.
+ * @throws Refusal `hash_mismatch`; `not_sealable` for a key of the wrong length, a key with a
+ * coefficient above q (FIPS 203 section 7.2), or a key with an X25519 half of low order
  */
 export async function sealTo(
   publicKey: Uint8Array,
@@ -60,8 +62,10 @@ export async function sealTo(
 }
 
 /**
- * Returns a handler that turns errors of HPKE into a refusal. It rethrows the error of a runtime
- * without the algorithms, which is a fault of the machine and not of the key.
+ * Returns a handler that turns HPKE errors into a refusal.
+ *
+ * If the runtime does not support the algorithms, the error is rethrown, because then the fault is
+ * in the machine and not in the key.
  */
 export const failedAs =
   (reason: 'not_sealable' | 'open_failed', message: string) =>

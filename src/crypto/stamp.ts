@@ -1,7 +1,8 @@
 /**
- * Stamps (section 7): a device's signature over the digest of some content, and the server's
- * receipt for it. The content is not uploaded. Words and URL point to a stamp and prove nothing;
- * only `verifyStamp` does.
+ * Stamps (section 7): a device's signature over a content digest, and the server's receipt for it.
+ *
+ * The content is not uploaded. A stamp's words and URL only help to find the stamp. They prove
+ * nothing; only `verifyStamp` does.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from './encoding/base64url.ts'
@@ -45,7 +46,7 @@ const stampForm = payload({
 
 /**
  * Reads the payload of a stamp.
- * @throws Refusal as `payload`; `bad_value` for an offset without a server
+ * @throws Refusal as `payload`; `bad_value` if a clock offset is given although the source is local
  */
 function readStamp(...from: Parameters<typeof stampForm>): StampPayload {
   const stamp = stampForm(...from)
@@ -63,43 +64,47 @@ const readReceipt = payload({
   assurance,
 })
 
-/** As signed; `sha256` and `key_log.head` are base64url, `iat` is Unix seconds. */
+/** A stamp's payload as signed: `sha256` and `key_log.head` in base64url, `iat` in Unix seconds. */
 export type StampPayload = ReturnType<typeof stampForm>
 export type ReceiptPayload = ReturnType<typeof readReceipt>
 
-/** The parts that verify offline. */
+/** The parts of a stamp that can be verified offline. */
 export type StampFile = { stamp: string; key_log: readonly string[]; receipt?: string }
 
 export type StampFacts = {
   payload: StampPayload
   /** The id of the device that signed. */
   device: string
-  /** The verified key log of `payload.iss`: that of the file, or the longer stored one. */
+  /**
+   * The verified key log of `payload.iss`: the log in the file, or the stored log if it is longer.
+   */
   keyLog: KeyLog
-  /** The generation of keys that signed, and the entry of the log on which it rests. */
+  /** The key generation that signed, and the entry that begins this generation. */
   generation: number
   root: { seq: number; hash: Uint8Array }
   /** SHA-256 of the stamp's JWS, 32 bytes. */
   sha256: Uint8Array
   words: string[]
-  /** Null unless the file holds one and it verified under the given key. */
+  /** Null if the file has no receipt, or if no server key was given to verify it. */
   receipt: ReceiptPayload | null
   /**
-   * The assurance of the verified receipt; `device` without one, since only the signature is
-   * verified.
+   * The assurance that the verified receipt states. Without a receipt it is `device`, because then
+   * only the signature was verified.
    */
   assurance: ReceiptPayload['assurance']
 }
 
-/** The data against which a stamp is checked. */
+/** The optional data that a stamp is checked against. */
 type StampChecks = {
-  /** The stamped bytes; without them, only the stamp itself is checked. */
+  /** The stamped bytes; if absent, only the stamp itself is checked. */
   content?: Uint8Array
-  /** The key of the account server's receipts, Ed25519; without it, a receipt is ignored. */
+  /** The Ed25519 key that signs the account server's receipts; if absent, a receipt is ignored. */
   serverKey?: PublicJwk
   /**
-   * Returns the entries of an account's key log that this device has verified; none for an
-   * unknown one. Their signatures are not verified again.
+   * Returns the entries of an account's key log that this device has already verified.
+   *
+   * The list is empty for an unknown account. The signatures of these entries are not verified
+   * again.
    */
   remembered?: (account: string) => readonly string[]
 }
@@ -115,9 +120,10 @@ export function signStamp(stamp: Omit<StampPayload, 'v'>, kid: string, seed: Uin
 }
 
 /**
- * Signs the server's receipt for a stamp's JWS with the server's key (`kid`, seed of 32 bytes).
- * Returns the JWS.
+ * Signs the server's receipt for a stamp and returns it as JWS.
+ * @param stamp the stamp's JWS
  * @param seen the status when the server received the stamp
+ * @param kid the server's key, which `seed` (32 bytes) belongs to
  * @throws Refusal as for reading a stamp and a receipt
  */
 export function signReceipt(
@@ -138,7 +144,7 @@ export function stampIndices(jws: string): number[] {
   return firstIndices(entryHash(jws), 3)
 }
 
-/** Returns the three words of a stamp: a look-up hint, never evidence. */
+/** Returns the three words of a stamp, which help to find it. They are never evidence. */
 export function stampWords(jws: string): string[] {
   return wordsAt(stampIndices(jws))
 }
@@ -149,21 +155,23 @@ export function stampFragment(jws: string): string {
 }
 
 /**
- * Verifies a stamp file. The account id certifies the keys of the first generation, and those
- * that are linked to it; anyone can append a reset that is not. Who owns that id, and whether
- * such a reset counts, follows only from the caller's own information about `root`.
- * @throws Refusal as `parseJws`, the payload and `verifyKeyLog` (`account_mismatch` for first
- *   keys of another account); `key_log_forked` for a key log that contradicts the stored one;
- *   `key_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`,
- *   `digest_mismatch`, `len_mismatch`, `receipt_mismatch`; `assurance_claimed` for a stamp that
- *   claims more than `device`; `revoked_key` for a key that was revoked since, unless a receipt
- *   shows that it was active
+ * Verifies a stamp file.
+ *
+ * The account id certifies the keys of the first generation and all keys that are linked to them.
+ * Anyone can append a reset that is not linked. Who owns the account id, and whether an unlinked
+ * reset counts, follows only from what the caller already knows about `root`.
+ * @throws Refusal as `parseJws`, `payload` and `verifyKeyLog` (`account_mismatch` if the first keys
+ * belong to another account); `key_log_forked` if the key log contradicts the stored one;
+ * `key_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`,
+ * `digest_mismatch`, `len_mismatch`, `receipt_mismatch`; `assurance_claimed` if the stamp claims
+ * more than `device`; `revoked_key` if the key was revoked after the signature, unless a receipt
+ * shows that it was active
  */
 export const verifyStamp = (file: StampFile, given?: StampChecks): StampFacts =>
   runToEnd(verifyingStamp(file, given))
 
 /**
- * Like `verifyStamp`, but yields as `verifyingKeyLog` does, since a file may hold a long key log.
+ * Like `verifyStamp`, but yields like `verifyingKeyLog`, because a file can contain a long key log.
  */
 export function* verifyingStamp(
   file: StampFile,
@@ -185,14 +193,16 @@ export function* verifyingStamp(
     file.receipt === undefined || given.serverKey === undefined
       ? null
       : verifyReceipt(file.receipt, file.stamp, stamp.jti, given.serverKey)
-  // Before the status of the key: the account server relies on that as the last fault of a stamp.
+  // This check must precede the key's status: the account server relies on `revoked_key` being the
+  // last possible fault of a stamp.
   const isModest = stamp.assurance === 'device'
   requireThat(
     isModest,
     'assurance_claimed',
     'only a receipt can prove more than the signature of a device',
   )
-  // A receipt with a revoked key decides too, since a truncated log would hide the revocation.
+  // A receipt that states a revoked key decides as well, because a truncated log would hide the
+  // revocation.
   const keyStatus = receipt?.key_status ?? (device.revokedAt === null ? 'active' : 'revoked')
   requireThat(keyStatus === 'active', 'revoked_key', 'the key is revoked, and no receipt is older')
 

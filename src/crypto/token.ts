@@ -1,7 +1,9 @@
 /**
- * API tokens (section 8): `csd_` (a device's API) or `csm_` (machines of the account server). A
- * token has 30 characters of secret, and 6 of CRC-32, so that a typing error or a scanner's false
- * hit is recognised without a look-up. The check is no security measure.
+ * API tokens (section 8): `csd_` for a device's API, `csm_` for machines of the account server.
+ *
+ * After the prefix, a token has 30 secret characters and 6 characters of CRC-32. With the CRC, a
+ * typing error or a secret scanner's false positive is recognised without a look-up. The CRC is not
+ * a security measure.
  */
 import { randomBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { requireThat } from './refusal.ts'
@@ -13,14 +15,16 @@ const BODY = 30
 const CHECK = 6
 const LENGTH = 4 + BODY + CHECK
 
-/** Returns a new token from 32 random bytes; 40 characters. */
+/** Returns a new token of 40 characters, made from 32 random bytes. */
 export function newToken(prefix: TokenPrefix): string {
   return tokenFrom(prefix, randomBytes(32))
 }
 
 /**
- * Returns the token of a derived secret of 32 or more uniformly random bytes. The result is the
- * same each time. The body is the number of these bytes modulo 62^30, so its bias is below 2^-77.
+ * Returns the token of a derived secret: at least 32 uniformly random bytes.
+ *
+ * The same bytes always give the same token. The 30 characters are the bytes as a number modulo
+ * 62^30, so their bias is below 2^-77.
  * @throws Refusal `bad_length` for fewer bytes
  */
 export function tokenFrom(prefix: TokenPrefix, bytes: Uint8Array): string {
@@ -51,7 +55,7 @@ export function checkToken(text: string): 'csd' | 'csm' {
 
 const checkOf = (start: string) => base62(BigInt(crc32(utf8ToBytes(start))), CHECK)
 
-/** Returns the last `width` digits of a number, left-padded with 0. */
+/** Returns the last `width` base-62 digits of a number, padded with `0` on the left. */
 function base62(number: bigint, width: number): string {
   let text = ''
   for (let rest = number; text.length < width; rest /= 62n) {
@@ -60,7 +64,7 @@ function base62(number: bigint, width: number): string {
   return text
 }
 
-/** CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, start and final value all ones. */
+/** CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, initial and final value all ones. */
 function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff
   for (const byte of bytes) {

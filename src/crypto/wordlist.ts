@@ -1,11 +1,13 @@
 /**
- * The word list `en-4096`, frozen. The order is part of the protocol, and a change of one byte is
- * a new list with a new id. The constant is the file, byte for byte: 4096 words, sorted, one a
- * line. SHA-256: 9777a12202c22b14201a9b9c19aebfbb693123686b1d6fab44a10c4968a34eb5
+ * The frozen word list `en-4096`: 4096 words, sorted, one per line.
  *
- * Prefix-free: no word begins another. Any two words differ by at least two letters and by at
- * least two phonemes. Derived from the EFF Large Wordlist (Electronic Frontier Foundation, CC BY
- * 3.0 US), filtered by CMUdict pronunciations.
+ * The constant is the file, byte for byte, and the order of the words is part of the protocol. A
+ * list that differs in one byte needs a new id. SHA-256:
+ * 9777a12202c22b14201a9b9c19aebfbb693123686b1d6fab44a10c4968a34eb5
+ *
+ * The list is prefix-free: no word is the beginning of another word. Any two words differ in at
+ * least two letters and in at least two phonemes. The list is derived from the EFF Large Wordlist
+ * (Electronic Frontier Foundation, CC BY 3.0 US), filtered by CMUdict pronunciations.
  */
 
 export const LIST_ID = 'en-4096'

@@ -1,7 +1,8 @@
 /**
- * Words (section 1): 12 bits a word, read aloud and typed back. The parser tolerates case,
- * spacing and punctuation, but no misspelt word: it reports an unknown word with similar ones and
- * never corrects it.
+ * Words (section 1): each word encodes 12 bits. People read words aloud and type them.
+ *
+ * The parser ignores case, spacing and punctuation. It never corrects a misspelt word: it reports
+ * the unknown word and suggests similar ones.
  */
 import { inMessage } from './encoding/quoted.ts'
 import { editDistance } from './encoding/similar.ts'
@@ -12,7 +13,7 @@ type List = { words: readonly string[]; index: ReadonlyMap<string, number>; long
 
 let list: List | undefined
 
-/** Returns the list in the form for reading and writing words, built at the first use. */
+/** Returns the word list, indexed for reading and writing. It is built at the first use. */
 function theList(): List {
   if (list !== undefined) return list
   const words = WORDLIST.trimEnd().split('\n')
@@ -21,12 +22,14 @@ function theList(): List {
 }
 
 /**
- * Returns the list words of a typed text and their indices. NFKC, lower case without locale;
- * every run of non-letters is one separator, and each run of letters is one or more words. Linear
- * in the input; the caller limits its length.
- * @throws Refusal `unknown_word` (`word`: the whole run of letters that does not decode,
- *   `suggestions`: up to five) for the first such run, otherwise `word_count` (`found`) unless
- *   there are `expect` words
+ * Returns the list words in a typed text, and their indices.
+ *
+ * The text is normalised with NFKC and converted to lower case independently of the locale. Every
+ * run of non-letters is one separator. A run of letters can be one word or several words without
+ * spaces. The run time is linear in the length of the input, which the caller must limit.
+ * @throws Refusal `unknown_word` for the first run of letters that is not made of list words
+ * (`word`: the whole run; `suggestions`: at most five), otherwise `word_count` (`found`) if there
+ * are not exactly `expect` words
  */
 export function parseWords(input: string, expect: number): { words: string[]; indices: number[] } {
   const indices = wordsIn(input)
@@ -60,21 +63,21 @@ export function wordsIn(input: string): number[] {
 }
 
 /**
- * Whether the user typed the expected words; several texts count as one.
- * @throws Refusal `unknown_word` and `word_count` as `parseWords`, since a typing error is no
- *   wrong answer
+ * Whether the user typed the expected words, in one text or in several.
+ * @throws Refusal `unknown_word` and `word_count` as `parseWords`, because a typing error is not a
+ * wrong answer
  */
 export function sameWords(typed: string | readonly string[], expected: readonly string[]): boolean {
   const { words } = parseWords([typed].flat().join(' '), expected.length)
   return words.join(' ') === expected.join(' ')
 }
 
-/** Whether a text, in lower case, is one word of the list. */
+/** Whether a lower-case text is one word of the list. */
 export const isWord = (text: string): boolean => theList().index.has(text)
 
 /**
- * Returns the words of indices 0–4095.
- * @throws Refusal `bad_value` for any other number
+ * Returns the words of indices from 0 to 4095.
+ * @throws Refusal `bad_value` for any other index
  */
 export function wordsAt(indices: readonly number[]): string[] {
   return indices.map((index) => {
@@ -85,8 +88,8 @@ export function wordsAt(indices: readonly number[]): string[] {
 }
 
 /**
- * Returns the first `count` 12-bit big-endian indices of `bytes`.
- * @throws Refusal `length` if `bytes` holds fewer than 12 × `count` bits
+ * Returns the first `count` 12-bit big-endian numbers in `bytes`.
+ * @throws Refusal `length` if `bytes` has fewer than 12 × `count` bits
  */
 export function firstIndices(bytes: Uint8Array, count: number): number[] {
   requireThat(bytes.length * 8 >= count * 12, 'length', `${count} words need ${count * 12} bits`)
@@ -97,7 +100,7 @@ export function firstIndices(bytes: Uint8Array, count: number): number[] {
   })
 }
 
-/** Returns the bytes of 12-bit indices, an even number of them: the inverse of `firstIndices`. */
+/** Returns the bytes of an even number of 12-bit indices: the inverse of `firstIndices`. */
 export function bytesOf(indices: readonly number[]): Uint8Array {
   requireThat(indices.length % 2 === 0, 'length', 'an odd number of words ends inside a byte')
   const bytes = new Uint8Array((indices.length * 12) / 8)
@@ -111,7 +114,9 @@ export function bytesOf(indices: readonly number[]): Uint8Array {
 }
 
 /**
- * Appends the indices of a run's words; returns where each word begins, and where decoding ended.
+ * Appends the indices of the words in a run of letters to `indices`.
+ *
+ * Returns 0, then the end of each word. The last value is where decoding stopped.
  */
 function decodeRun(run: string, indices: number[]): number[] {
   const ends = [0]
@@ -123,8 +128,9 @@ function decodeRun(run: string, indices: number[]): number[] {
 }
 
 /**
- * Returns the end of the word that begins at `from`, or 0. No word begins another, so there is at
- * most one.
+ * Returns the end of the word that begins at `from`; 0 if no word begins there.
+ *
+ * No word is the beginning of another word, so there is at most one.
  */
 function wordEnd(run: string, from: number): number {
   const { index, longest } = theList()
@@ -137,19 +143,21 @@ function wordEnd(run: string, from: number): number {
 const MOST_HINTS = 5
 const FAR = 2
 const LONGEST_WORD = 9
-/** Longer runs hold more than one mistake in practice, and would make the search expensive. */
+/** Longer runs usually contain more than one mistake, and would make the search expensive. */
 const LONGEST_RUN = 64
 
 /**
- * Returns up to five list words that are nearest to a run of letters that does not decode: a hint
- * for the user who typed it. `ends` are the places up to which `run` decodes, from
- * 0 to where it stops; `wordEnd` returns the end of the word that begins at a place, or 0.
+ * Returns at most five list words that are similar to a run of letters that could not be decoded.
  *
- * The search assumes one wrong word: it begins at the last place or at one of the two before it
- * (a mistake can happen to spell another word first), and the letters after it decode to the end.
- * If no word fits in a run of several words, the result is the words near to the letters at the
- * last place. Words that begin with the rest of the run rank between one edit and two, since the
- * user may have stopped in the middle.
+ * `ends` are the places up to which `run` was decoded, from 0 to where decoding stopped. `wordEnd`
+ * returns the end of the word that begins at a place, or 0.
+ *
+ * The search assumes that one word is wrong. The wrong word begins at the last place or at one of
+ * the two places before it, because a mistake can accidentally spell another word first. The
+ * letters after the wrong word must decode to the end of the run. If no word fits in a run of
+ * several words, the search compares the letters at the last place with all words. Words that begin
+ * with the rest of the run rank between one edit and two edits, because the user may have stopped
+ * in the middle of a word.
  */
 function nearestWords(
   run: string,
@@ -192,28 +200,27 @@ function nearestWords(
     .map(([word]) => word)
 }
 
-/**
- * Breaks ties: people get the first letter right more often than the rest, and the length too.
- */
+/** Breaks ties: people usually get the first letter and the length of a word right. */
 const unlike = (part: string, word: string) =>
   (part[0] === word[0] ? 0 : 0.25) + Math.abs(part.length - word.length) / 16
 
 /**
- * Returns the words within `FAR` edits. Cheap filters run first, since the search must stay
- * bounded on hostile input.
+ * Returns the words within `FAR` edits.
+ *
+ * Cheap filters run first, because malicious input must not make the search slow.
  */
 function nearTo(part: string, words: readonly string[]): string[] {
   const letters = lettersOf(part)
   return words.filter(
     (word) =>
       Math.abs(word.length - part.length) <= FAR &&
-      // One edit changes the set of letters by two at most.
+      // One edit adds or removes at most two letters of the set.
       bitCount(lettersOf(word) ^ letters) <= 2 * FAR &&
       editDistance(part, word) <= FAR,
   )
 }
 
-/** Returns the set of letters of a word as bits: 26 for a–z, one for every other letter. */
+/** Returns a word's letters as a bit set: 26 bits for a–z, and one bit for all other characters. */
 function lettersOf(word: string): number {
   let set = 0
   for (let i = 0; i < word.length; i++) {

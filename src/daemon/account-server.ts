@@ -1,6 +1,6 @@
 /**
- * Composes the account server alone: for many daemons, with any number of replicas over one
- * database.
+ * Starts a standalone account server, which serves many daemons. Any number of replicas can share
+ * one database.
  */
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
@@ -16,11 +16,12 @@ import { VERSION } from '../runtime/version.ts'
 const GRACE_MS = 5_000
 
 /**
- * Opens the account server and starts its listener. It holds the lock of its state folder, which
- * contains the SQLite database and the mail unless configured otherwise. Each replica has its own
- * folder.
- * @returns `address`: as bound; `close` waits for requests in progress, at most five seconds
- * @throws StartError for every reason not to start
+ * Opens the account server and starts its listener. The server locks its state folder, which
+ * contains the SQLite database and the mail unless configured otherwise. Each replica needs its own
+ * state folder.
+ * @returns `address`: the URL of the bound address; `close` waits up to five seconds for requests
+ *   in progress
+ * @throws StartError if anything prevents the start
  */
 export async function serveAccount(
   config: Config,
@@ -34,7 +35,7 @@ export async function serveAccount(
       try {
         await closer()
       } catch (cause) {
-        // The rest must still be closed, above all the lock.
+        // The other resources must still be closed, above all the lock.
         log('error', 'could not close cleanly', { cause })
       }
   }
@@ -52,7 +53,8 @@ export async function serveAccount(
       now: Date.now,
     })
     closers.push(() => server.close())
-    // After the database, so that the folder of another version stays as it is.
+    // Prepared only after the database has opened, so that the mail folder stays unchanged if the
+    // database is of another version.
     await prepareMail(config.mail.place)
     const listening = await listenForAccount(config, { server, log })
     closers.push(() => listening.close(GRACE_MS))

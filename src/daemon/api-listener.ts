@@ -1,7 +1,7 @@
 /**
- * The API listener: the hosts, users and pages that it accepts, and the proof of the daemon. It is
- * published for the command line of its own user, and for other users if the daemon serves the
- * whole machine.
+ * The API listener: which host names, users and pages it accepts, and how the daemon proves its
+ * identity. The address is published for command lines of the daemon's own user, and of all users
+ * if the daemon serves the whole machine.
  */
 import { peerCheck } from '../auth/peer.ts'
 import { daemonProof } from '../auth/proof.ts'
@@ -20,8 +20,8 @@ import {
 
 /**
  * Listens on the configured address and port.
- * @param of `secret`: the secret of the state folder, with which `/health` proves the daemon;
- * `record`: writes each outcome to the audit log
+ * @param of `secret`: the state folder's secret, with which `/health` proves the daemon's identity;
+ *   `record`: writes each outcome to the audit log
  * @throws StartError if the address is in use or cannot be bound
  */
 export function listenForApi(
@@ -34,7 +34,7 @@ export function listenForApi(
   },
 ): Promise<Listening> {
   const { dispatch, log, secret, record } = of
-  // Set when the port is known: with port 0 the system chooses it.
+  // Set once the port is known, because the system chooses it if the configured port is 0.
   let address = ''
   return listen({
     bind,
@@ -58,7 +58,7 @@ export function listenForApi(
 
 type Folders = Pick<Config, 'stateDir' | 'runtimeDir'>
 
-/** Publishes where the daemon listens. */
+/** Publishes the daemon's address, so that command lines find the daemon. */
 export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, log: Log): void {
   writeRuntime(stateDir, runtime)
   if (runtimeDir === null) return

@@ -1,12 +1,12 @@
 /**
- * Creates a sealed copy of all data of this device. The process that holds the state folder makes
- * it and continues to work meanwhile.
+ * Creates a backup: an encrypted copy of all data of this device. The process that has locked the
+ * state folder makes the backup, and continues to serve requests while it does.
  *
- * The state is captured in one turn of the event loop: reading of both databases begins, the
- * keychain is read, and the audit log is measured, with nothing in between that could change one
- * of them. So a backup equals the state that a crash at that moment would have left, and every
- * start can recover from it. Only then are the databases copied and the copies sealed,
- * asynchronously.
+ * The state is captured in one turn of the event loop: the reading of both databases begins, the
+ * keychain is read, and the length of the audit log is noted. Nothing else runs in between that
+ * could change any of them. So a backup equals the state that a crash at that moment would have
+ * left, from which every start can recover. After that, the databases are copied and the copies
+ * encrypted asynchronously.
  */
 import { closeSync, constants, createReadStream, fstatSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,43 +26,42 @@ import { VERSION } from '../runtime/version.ts'
 
 interface Backup {
   /**
-   * Where the database of the embedded account is: `sqlite` (in the backup), `postgresql` (not in
-   * the backup) or `none`.
+   * Where the embedded account's database is: `sqlite` (in the backup), `postgresql` (not in the
+   * backup), or `none` if the account server is remote.
    */
   readonly accountDatabase: string
   /**
-   * The bytes of a backup file. A caller that does not read them to the end calls `return` of the
-   * iterator.
+   * The bytes of a backup file. A caller that does not read all of them must call the iterator's
+   * `return`.
    */
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
 export interface Backups {
   /**
-   * Seals a copy of the current state.
-   * @throws AppError in_progress while another backup is being made, keychain_locked,
-   * storage_full
+   * Captures the current state and returns it as an encrypted backup.
+   * @throws AppError in_progress while another backup is being made, keychain_locked, storage_full
    */
   create(passphrase: string): Promise<Backup>
   /** Cancels a backup in progress. */
   close(): void
 }
 
-/** A file; its first `size` bytes are part of the backup. */
+/** An open file (`file` is its descriptor). Its first `size` bytes are part of the backup. */
 interface Part {
   readonly name: string
   readonly file: number
   readonly size: number
 }
 
-/** Resources that are open during a backup, to be closed in every case. */
+/** Resources that are open during a backup. They must be closed whether it succeeds or fails. */
 interface Open {
   readonly pinned: Map<string, PinnedDatabase>
   readonly parts: Part[]
   readonly copies: string[]
 }
 
-/** Returns the first `size` bytes of a file, even if the file grows. */
+/** Returns the first `size` bytes of a file, even if the file has grown since. */
 const beginningOf = ({ file, size }: Part): AsyncIterable<Buffer> | [] =>
   size === 0 ? [] : createReadStream('', { fd: file, autoClose: false, start: 0, end: size - 1 })
 
@@ -80,8 +79,8 @@ function release({ pinned, parts, copies }: Open): void {
 }
 
 /**
- * Returns an iterator that also calls `end` if it is cancelled before its start, which a
- * generator cannot do.
+ * Wraps a generator so that `end` is also called if the caller cancels before the first `next`. A
+ * generator's own `finally` does not run in that case.
  */
 function endingWith(
   bytes: AsyncGenerator<Uint8Array, void>,
@@ -110,7 +109,10 @@ function endingWith(
 const busy = () =>
   new AppError('in_progress', 'Another backup is in progress. Try again when it is done.')
 
-/** Returns the backups of a state folder. Only the owner of its lock may make one. */
+/**
+ * Returns the function that makes backups of a state folder. The process must own the folder's
+ * lock.
+ */
 export function newBackups(of: {
   config: Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
   state: State
@@ -135,7 +137,10 @@ export function newBackups(of: {
     return Object.fromEntries(named.filter((one): one is [string, string] => one[1] !== null))
   }
 
-  /** Captures the current state. It is synchronous, so that nothing changes in between. */
+  /**
+   * Captures the current state. This function is synchronous, so that nothing can change while it
+   * runs.
+   */
   function take({ pinned, parts }: Open): Omit<Contents, 'files'> {
     const databases = hasAccount ? ['state.db', 'account.db'] : ['state.db']
     for (const name of databases) pinned.set(name, pinDatabase(join(stateDir, name)))
@@ -157,7 +162,7 @@ export function newBackups(of: {
     }
   }
 
-  /** Copies the databases, and closes the captured ones. */
+  /** Copies the captured databases to temporary files, and closes the originals. */
   async function copy({ pinned, parts, copies }: Open): Promise<void> {
     for (const [name, database] of pinned) {
       const path = join(stateDir, `${name}.copy.tmp`)

@@ -1,5 +1,6 @@
 /**
- * The machine account of a headless daemon, which signs in with a key from the service manager.
+ * Reads the key of a machine account, with which a headless daemon signs in. The service manager
+ * provides the key as a credential file.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,8 +9,8 @@ import { MachineKey } from '../api/local/index.ts'
 import { StartError } from '../errors.ts'
 
 /**
- * Returns the key, or null if there is none.
- * @throws StartError if the file is not a key; the message does not quote the file
+ * Returns the machine key in the credentials folder; null if there is no folder or no key file.
+ * @throws StartError if the file is not a key. The message does not quote the file's content.
  */
 export function machineKeyIn(credentialsDir: string | null): MachineKey | null {
   if (credentialsDir === null) return null

@@ -1,6 +1,7 @@
 /**
- * Composition: the only module that imports all layers. `openDaemon` builds the daemon without
- * listening (the command line uses it so if no daemon runs); `serve` makes it listen.
+ * Assembles the daemon. Only this module imports all layers. `openDaemon` builds the daemon without
+ * listening, which is what the command line uses if no daemon is running. `serve` also starts the
+ * listeners.
  */
 import { agents } from '../api/agents/index.ts'
 import { docsTable } from '../api/docs/index.ts'
@@ -44,7 +45,7 @@ import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openState } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 
-/** Returns the audit event for the start or the stop of the daemon. */
+/** Returns the audit log entry for the daemon's start or stop. */
 const ofDaemon = (outcome: 'started' | 'stopped'): Deed => ({
   requestId: null,
   peer: () => process.getuid?.() ?? null,
@@ -54,7 +55,7 @@ const ofDaemon = (outcome: 'started' | 'stopped'): Deed => ({
   outcome,
 })
 
-/** All rows that the API listener answers. */
+/** All routes of the API listener. */
 export const apiTable = { ...rest, ...docsTable, ...agents, ...local }
 
 const GRACE_MS = 5_000
@@ -62,13 +63,13 @@ const FLUSH_MS = 10_000
 
 interface Daemon {
   /**
-   * Answers a request to the REST table, or to the routes for the command line alone, as the API
-   * listener does.
+   * Handles a request as the API listener does. It covers the REST routes, and the routes that only
+   * the command line may call.
    */
   readonly dispatch: Dispatch
   /**
-   * Returns the token of the command line for this run. Only holders of the state folder's secret
-   * can derive it.
+   * Returns the command line's token for this run. It can be derived only with the state folder's
+   * secret.
    */
   token(): string
   readonly log: Log
@@ -86,17 +87,17 @@ interface Opened extends Daemon {
   readonly record: (outcome: Outcome) => void
   readonly flush: () => void
   /**
-   * Called when a sync should run at once: after a sign-in, an approval, or an operation that
-   * other devices answer. The schedule sets it.
+   * Called when a sync should run soon: after a sign-in, an approval, or an operation that other
+   * devices respond to. The schedule sets this function.
    */
   onDue: (trigger: Trigger) => void
 }
 
 /**
- * Builds the daemon over its state folder.
- * @param lock the folder's lock if the caller has acquired it. From here on the daemon owns it,
- * even if this throws.
- * @throws StartError for every reason not to start
+ * Opens the state folder and builds the daemon, without listening.
+ * @param lock the folder's lock, if the caller has already acquired it. The daemon takes over the
+ *   lock and releases it, even if this function throws.
+ * @throws StartError if anything prevents the start
  */
 export async function openDaemon(
   config: Config,
@@ -110,7 +111,7 @@ export async function openDaemon(
       try {
         await closer()
       } catch (cause) {
-        // The rest must still be closed, above all the lock.
+        // The other resources must still be closed, above all the lock.
         log('error', 'could not close cleanly', { cause })
       }
   }
@@ -167,13 +168,14 @@ export async function openDaemon(
       log,
       names: ownNames(),
     })
-    // Unique is enough: without the secret, nothing can be derived from it.
+    // The nonce only needs to be unique. Without the secret, no token can be derived from it.
     const nonce = `${process.pid}-${process.hrtime.bigint()}`
     const token = () => commandLineToken(secret, nonce)
     const audit = openAudit({ dir: stateDir, now, log })
     closers.push(() => audit.close())
     const record = ({ request, callerId: by, error, created, ...outcome }: Outcome) => {
-      // A successful request to a public route reveals nothing about the account.
+      // A successful request to a public route is not recorded, because it reveals nothing about
+      // the account.
       if (by === null && error === null && created === undefined) return
       const { id: requestId, peer } = request
       audit.record({ ...outcome, requestId, peer, token: by, outcome: error ?? 'done', created })
@@ -194,7 +196,7 @@ export async function openDaemon(
     })
     closers.push(() => tokens.flush())
     const ask: Home['ask'] = (asked, { body, ...call }) =>
-      // The Accept of the caller applies to the answer of the tool.
+      // The caller's Accept header applies to the answer of the tool, not to this inner request.
       dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
     const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
     const home: Home = { ...run, now, tokens, tokenLinks, seat, signIn, reachability, log, ask }
@@ -210,8 +212,8 @@ export async function openDaemon(
         context: (caller, request, act) => contextOf(home, caller, request, act),
         once: openIdempotency({ rows: state.idempotency, now }),
         record,
-        // Their ids come from the account server and are independent of those of the tokens made
-        // here.
+        // The account server assigns the ids of machine tokens, so the prefix keeps them apart from
+        // the ids of this daemon's own tokens.
         callerId: ({ token, machine }) =>
           machine === null ? (token ?? 'command line') : `machine ${token}`,
       },
@@ -245,9 +247,10 @@ export async function openDaemon(
 }
 
 /**
- * Opens the daemon and makes it listen: the API, and the listener of the embedded account server
- * if there is one.
- * @returns `accountAddress` is null without that listener
+ * Opens the daemon and starts its listeners: the API, and the embedded account server if there is
+ * one.
+ * @returns `accountAddress`: the account server's address; null if there is no embedded account
+ *   server
  */
 export async function serve(
   config: Config,
@@ -294,7 +297,7 @@ export async function serve(
       try {
         daemon.flush()
       } catch (cause) {
-        // Usually a full disk: the times are kept in memory and written at the next run.
+        // Usually the disk is full. The times stay in memory, and the next run writes them.
         log('error', 'could not store when tokens were last used', { cause })
       }
     }, FLUSH_MS)

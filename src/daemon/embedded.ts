@@ -1,6 +1,6 @@
 /**
- * The embedded account server: its database is in the state folder, and its account needs no
- * sign-in.
+ * The embedded account server, which runs inside the daemon. Its database is in the state folder
+ * unless PostgreSQL is configured, and its account needs no sign-in.
  */
 import { join } from 'node:path'
 import type { Scope } from '../auth/scopes.ts'
@@ -34,7 +34,7 @@ export async function embeddedBackend(of: {
     version: VERSION,
     now,
     mail: place,
-    // Any other folder may be the operator's, and other programs may write to it.
+    // A folder that the operator configured may contain files that other programs wrote.
     ownsMail: 'dir' in place && place.dir === join(stateDir, 'mail'),
     from: config.mail.from,
     assistant: config.assistant,

@@ -1,6 +1,7 @@
 /**
- * The secrets of a state folder that no other process has open: removes them, and finds those in a
- * backup that its vault key cannot open.
+ * The secrets of a state folder. Deletes them, and finds damaged sealed secrets in a backup. A
+ * sealed secret is damaged if the backup's vault key cannot decrypt it. No other process may have
+ * the folder open.
  */
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +17,7 @@ import { secretRows } from '../state/secrets.ts'
 import { RESTORING } from '../storage/folder.ts'
 import { guarded, transaction } from '../storage/sqlite.ts'
 
-/** Returns the ids of the tokens of a state folder; none if its account was never created. */
+/** Returns the token ids in a state folder's database; an empty list if there is no database. */
 function tokensIn(dir: string): string[] {
   const path = join(dir, 'state.db')
   if (!existsSync(path)) return []
@@ -32,8 +33,8 @@ function tokensIn(dir: string): string[] {
 }
 
 /**
- * Returns the ids of the tokens, or none if the database cannot be read. All other secrets are
- * removed in both cases.
+ * Returns the token ids, or an empty list if the database cannot be read. In that case, all other
+ * secrets are still deleted.
  */
 function knownTokens(dir: string): string[] {
   try {
@@ -44,7 +45,8 @@ function knownTokens(dir: string): string[] {
 }
 
 /**
- * Returns a state folder, and the folder of an interrupted restore in it. Links are not followed.
+ * Returns a state folder and, if a restore was interrupted, the staging folder inside it. Symbolic
+ * links are not followed.
  */
 export function foldersOf(dir: string): string[] {
   const staging = join(dir, RESTORING)
@@ -53,10 +55,10 @@ export function foldersOf(dir: string): string[] {
 }
 
 /**
- * Removes every secret of a state folder from the operating system's keychain. After an
- * interrupted restore, the record of the keychain may be in one folder and the database in the
- * other, so the names of both are used with each record.
- * @throws StartError `keychain`, AppError `keychain_locked` if they cannot be removed
+ * Deletes every secret of a state folder from the operating system's keychain. After an interrupted
+ * restore, the keychain record may be in one folder and the database in the other. So the secret
+ * names from both folders are deleted for each keychain record.
+ * @throws StartError `keychain` or AppError `keychain_locked` if the secrets cannot be deleted
  */
 export async function forgetStored(dir: string): Promise<void> {
   const folders = foldersOf(dir)
@@ -70,9 +72,9 @@ const KINDS = {
   public_code: ID_PREFIX.account,
 } as const
 
-/** A sealed secret that is damaged. */
+/** A sealed secret that cannot be decrypted. */
 export interface LostSecret {
-  /** The id in the backup: it may be any text if `kind` is `unknown`. */
+  /** The secret's id in the backup. If `kind` is `unknown`, it may be any text. */
   readonly id: string
   readonly kind: keyof typeof KINDS | 'unknown'
 }
@@ -87,8 +89,8 @@ const kindOf = (id: string): LostSecret['kind'] =>
   (Object.keys(KINDS) as (keyof typeof KINDS)[]).find((kind) => isId(KINDS[kind], id)) ?? 'unknown'
 
 /**
- * Tries to open every sealed secret of `state.db`.
- * @throws AppError keychain_locked if there are some and `keychain` has no vault key
+ * Tries to decrypt every sealed secret in `state.db`.
+ * @throws AppError `keychain_locked` if there are sealed secrets and `keychain` has no vault key
  */
 export function trySecrets(keychain: Keychain, db: DatabaseSync): SealedSecrets {
   const rows = secretRows(db)
@@ -102,9 +104,9 @@ export function trySecrets(keychain: Keychain, db: DatabaseSync): SealedSecrets 
 }
 
 /**
- * Changes a restored `state.db` that no process has open: marks the keys of the device as
- * restored, and deletes damaged records. A sync fetches only secrets that the device lacks, so a
- * damaged record would block its replacement.
+ * Marks the device's keys in a restored `state.db` as restored, and deletes damaged secrets. No
+ * process may have the database open. A sync fetches only secrets that the device does not have, so
+ * a damaged secret that remained would never be replaced.
  * @throws AppError storage_full
  */
 export function changeRestored(path: string, damaged: readonly LostSecret[]): void {

@@ -1,7 +1,4 @@
-/**
- * Checks that this daemon may use a state folder: the account in it must be of the configured
- * account server.
- */
+/** Checks that a state folder belongs to the configured account server. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
@@ -12,10 +9,10 @@ import { lost } from '../storage/database-file.ts'
 type Folder = Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
 
 /**
- * Rejects a folder with an account of another account server: mixing them up would look like a
- * loss of all data, or reveal data of one server to the other. Also rejects a folder without the
- * database of its embedded account.
- * @throws StartError configuration, or failed if the database is missing
+ * Rejects a state folder with an account of another account server. If the daemon used that folder,
+ * all data would seem to be lost, or data of one server would be revealed to the other. Also
+ * rejects a folder with an embedded account but without its database file.
+ * @throws StartError `configuration` for another server, `failed` if the database is missing
  */
 export function requireSameServer(
   folder: Folder,
@@ -28,7 +25,7 @@ export function requireSameServer(
   if (backendUrl === null) requireAccount(folder)
 }
 
-// Without the file, the account server would create a new database, which lacks this device.
+// If the file is missing, the account server would create a new database, without this device.
 function requireAccount({ stateDir, databaseUrl }: Folder): void {
   const path = join(stateDir, 'account.db')
   if (databaseUrl === null && !existsSync(path)) throw lost(path)

@@ -5,7 +5,7 @@ import type { Backend } from './backend.ts'
 
 /**
  * Opens the account server that the configuration names.
- * @throws StartError as the account server does
+ * @throws StartError if the account server, or the client for it, cannot be opened
  */
 export async function openBackend(of: {
   config: Config

@@ -1,4 +1,4 @@
-/** The remote account server. */
+/** The backend for a remote account server. */
 import type { Config } from '../config/config.ts'
 import { type Identity, readSession } from '../device/identity/identity.ts'
 import { renewing } from '../device/session/session.ts'
@@ -9,8 +9,8 @@ import { openRemote } from '../remote/remote.ts'
 import type { Backend } from './backend.ts'
 
 /**
- * Returns the session of the device for the client. It is read at each use, because a sign-in
- * changes it.
+ * Returns the device's session credentials for the client. They are read at each use, because a
+ * sign-in changes them.
  */
 const sessionOf = (identity: Identity, keychain: Keychain): SessionCredentials => ({
   key: async () => (await identity.keys()).auth,

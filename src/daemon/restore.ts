@@ -1,7 +1,8 @@
 /**
- * Restores a backup into a new or empty state folder, completely or not at all. Everything is
- * first written to a folder inside of it, and moved when all files are present, authentic and
- * intact. While that folder exists, no daemon starts, and another restore begins from scratch.
+ * Restores a backup into a new or empty state folder, completely or not at all. All files are first
+ * written to a staging folder inside the state folder. They are moved to their places after all
+ * files are present, authentic and intact. While the staging folder exists, no daemon starts, and
+ * another restore begins from scratch.
  */
 import {
   closeSync,
@@ -36,11 +37,11 @@ export type Restored = Omit<Contents, 'secrets' | 'files'> &
 
 type Where = Pick<Config, 'stateDir' | 'keychain' | 'credentialsDir'>
 
-/** How many names of a folder that is not empty the error lists. */
+/** How many file names the error for a folder that is not empty lists. */
 const MOST_NAMED = 3
 
 /**
- * Checks that a folder is new, empty, or contains only an interrupted restore.
+ * Checks that a folder does not exist, is empty, or contains only an interrupted restore.
  * @throws StartError `failed` if it does not
  */
 export function requireEmpty(dir: string): void {
@@ -65,9 +66,7 @@ const unopened = (path: string) =>
     `${path} does not open with this passphrase, or was changed. Nothing was restored. Check the passphrase.`,
   )
 
-/**
- * Converts a failure during a restore to the error for the user, if it is not such an error yet.
- */
+/** Converts an error of a restore to an error for the user, unless it already is one. */
 function told(error: unknown, path: string, dir: string): unknown {
   if (!(error instanceof Error)) return error
   if (error instanceof Unopened) return error.isFirst ? unopened(path) : cut(path)
@@ -109,8 +108,8 @@ async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promi
 }
 
 /**
- * Moves complete files to their place. The record of the keychain comes last: without it a folder
- * counts as new.
+ * Moves the complete files from the staging folder to the state folder. The keychain record is
+ * moved last, because a folder without that record counts as new.
  */
 function settle(staging: string, dir: string): void {
   const last = 'keychain.json'
@@ -127,7 +126,10 @@ async function clear(dir: string): Promise<void> {
   removeContents(dir)
 }
 
-/** Fills an empty folder under its lock. After a failure the folder is empty again. */
+/**
+ * Restores into an empty folder. The caller must own its lock. After a failure the folder is empty
+ * again.
+ */
 async function fill(
   { stateDir: dir, keychain: choice, credentialsDir }: Where,
   contents: Contents,
@@ -140,7 +142,7 @@ async function fill(
   try {
     mkdirSync(staging, { mode: 0o700 })
     for await (const { name, bytes } of files) await writeWhole(join(staging, name), bytes)
-    // Loaded at use, because they load the elliptic curves.
+    // Loaded only here, because these modules load the elliptic curves.
     const { requireCompleteBackup } = await import('./whole-backup.ts')
     const sealed = await requireCompleteBackup(staging, contents, path)
     changeRestored(join(staging, 'state.db'), sealed.lost_secrets)
@@ -155,8 +157,8 @@ async function fill(
     try {
       if (keychain?.backend === 'os') for (const name of written) keychain.delete(name)
     } catch {
-      // The keychain became unreachable, as the error reports. Nothing refers to the secrets left
-      // in it.
+      // The keychain became unreachable, which the thrown error reports. Nothing refers to the
+      // secrets that remain in the keychain.
     }
     removeContents(dir)
     throw error
@@ -164,8 +166,8 @@ async function fill(
 }
 
 /**
- * Holds the lock of a folder during some work. After a failure it removes the folder and the lock
- * file if they were not there before.
+ * Runs `work` with the folder locked. After a failure it deletes the folder and the lock file if
+ * they did not exist before.
  */
 async function holding<T>(dir: string, work: () => Promise<T>): Promise<T> {
   const [isNew, isUnlocked] = [!existsSync(dir), !existsSync(join(dir, LOCK))]
@@ -175,7 +177,7 @@ async function holding<T>(dir: string, work: () => Promise<T>): Promise<T> {
     lock.release()
     return answer
   } catch (error) {
-    // Another process may have written files by now, which stay.
+    // Files that another process has written since then must stay.
     const isEmpty = contentsOf(dir).length === 0
     if (isEmpty && isUnlocked) rmSync(join(dir, LOCK), { force: true })
     lock.release()
@@ -186,9 +188,9 @@ async function holding<T>(dir: string, work: () => Promise<T>): Promise<T> {
 
 /**
  * Restores a backup.
- * @param where the folder, and its keychain on this machine
- * @throws StartError: stateInUse; failed for a folder that is not empty, a wrong passphrase or an
- * incomplete file; stateNewer; keychain. AppError storage_full
+ * @param where the state folder, and the keychain to store its secrets in
+ * @throws StartError `stateInUse`, `stateNewer`, `keychain`, or `failed` for a folder that is not
+ *   empty, a wrong passphrase or an incomplete file; AppError `storage_full`
  */
 export async function restore(where: Where, path: string, passphrase: string): Promise<Restored> {
   const { stateDir: dir } = where

@@ -1,8 +1,8 @@
 /**
- * Schedules the runs of a daemon: soon after the start, after a sign-in and after an operation that
- * another device answers, then every quarter of an hour, sooner after a failure. Random deviations
- * separate devices that started together. A run is a sync, and before it the sign-in of a machine
- * account by its key.
+ * Schedules the daemon's syncs. A run takes place soon after the start, after a sign-in, and after
+ * an operation that another device responds to, then every 15 minutes, or sooner after a failure.
+ * The intervals vary randomly, so that devices that started together do not sync together. A run is
+ * one sync; a machine account that is not signed in first signs in with its key.
  */
 import type { SyncReport } from '../api/rest/sync.ts'
 import type { DeviceSession } from '../device/session/session.ts'
@@ -14,40 +14,42 @@ const SOON_MS = 100
 const MINUTE_MS = 60_000
 const EVERY_MS = 15 * MINUTE_MS
 /**
- * The first wait for the answer of another device, in milliseconds; each further one is twice as
+ * The first wait for another device's response, in milliseconds. Each following wait is twice as
  * long.
  */
 const FOLLOW_MS = 2_000
-/** The largest random deviation of a wait, as a fraction, in both directions. */
+/** How much a wait varies randomly: up to this fraction longer or shorter. */
 const JITTER = 0.1
 
 export type Trigger = SyncReport['trigger']
 
 interface SyncSchedule {
-  /** Plans the first run: soon, but so that the first answer does not wait for it. */
+  /** Plans the first run. It begins soon, but late enough not to delay the first API response. */
   start(): void
   /**
-   * Plans one run at once, however often this is called before it begins, and further runs at
-   * growing intervals. Called after a sign-in, an approval, or an operation that another device
-   * answers. Does nothing before `start`.
-   * @param trigger `timer`, which no user caused, does not shorten the wait after a failure
+   * Plans a run soon, and then further runs at growing intervals. Further calls before that run
+   * begins have no effect. Called after a sign-in, an approval, or an operation that another device
+   * responds to. Does nothing before `start`.
+   * @param trigger a `timer`, which no user caused, is ignored while the wait after a failure lasts
    */
   soon(trigger: Trigger): void
   stop(): void
 }
 
-/** Determines how long to wait. */
+/** The recent runs, from which the next wait is computed. */
 interface Recent {
   /** How many runs failed in a row. */
   readonly failures: number
-  /** How many runs there were since `soon` was last called; Infinity if it never was. */
+  /**
+   * How many runs were planned since the last call of `soon`; Infinity if `soon` was never called.
+   */
   readonly followed: number
 }
 
 /**
- * Returns how long to wait before the next run, in milliseconds: after failures one minute, then
- * twice as long each time; after `soon` two seconds, then twice as long each time; at most a
- * quarter of an hour.
+ * Returns how long to wait before the next run, in milliseconds. The wait is one minute after a
+ * failure and two seconds after `soon`, and doubles with each run, up to 15 minutes. It then varies
+ * randomly by `JITTER`.
  * @param random from 0 to 1
  */
 export function pauseAfter({ failures, followed }: Recent, random: number): number {
@@ -55,7 +57,7 @@ export function pauseAfter({ failures, followed }: Recent, random: number): numb
   return Math.min(ms, EVERY_MS) * (1 - JITTER + 2 * JITTER * random)
 }
 
-/** Calls a function after so many milliseconds. Returns a function that cancels this. */
+/** Calls `act` after `ms` milliseconds. Returns a function that cancels the call. */
 const afterMs = (ms: number, act: () => void): (() => void) => {
   const timer = setTimeout(act, ms)
   return () => clearTimeout(timer)
@@ -63,7 +65,7 @@ const afterMs = (ms: number, act: () => void): (() => void) => {
 
 /**
  * Creates the schedule.
- * @param work does one run, does not throw, and returns whether the run succeeded
+ * @param work does one run, and returns whether it succeeded. It must not throw.
  */
 export function newSyncSchedule(
   work: (trigger: Trigger) => Promise<boolean>,
@@ -83,7 +85,7 @@ export function newSyncSchedule(
       isSoon = false
       void work(trigger).then((good) => {
         failures = good ? 0 : failures + 1
-        // Another run was planned meanwhile.
+        // Another run was planned while this one was in progress.
         if (!runs || turn !== turns) return
         plan(pauseAfter({ failures, followed }, random()), 'timer')
         followed += 1
@@ -92,7 +94,7 @@ export function newSyncSchedule(
   }
 
   function planSoon(trigger: Trigger): void {
-    // If each call planned it again, it would never begin under constant load.
+    // If each call restarted the timer, the run would never begin under constant load.
     if (isSoon) return
     isSoon = true
     plan(SOON_MS, trigger)
@@ -116,10 +118,10 @@ export function newSyncSchedule(
 }
 
 /**
- * Creates the scheduled run. It does not throw: errors are logged and are in the report of the
- * sync. If this process had a session and has none now, the user signed out, and the run does not
- * sign in again.
- * @param of `credentialsDir`: where the service manager put the key; null if no key is used
+ * Returns the function that does one scheduled run. It does not throw: errors are logged, and are
+ * in the sync report. If this process had a session earlier and has none now, the user signed out,
+ * so the run does not sign in again.
+ * @param of `credentialsDir`: the folder with the machine account's key; null if no key is used
  * @returns does one run, and returns whether it succeeded
  */
 export function newTurn(of: {
@@ -152,7 +154,8 @@ export function newTurn(of: {
     if (device !== null) {
       const { sync, firstContacts } = device
       firstContacts.wake()
-      // A sync in progress lacks the changes that were made since it began.
+      // A sync that is already in progress does not include changes made since it began, so a
+      // request needs a new sync.
       return (await (trigger === 'request' ? sync.runAnew(trigger) : sync.run(trigger))).ok
     }
     log('warn', 'not synced: this device waits for approval', {

@@ -1,7 +1,7 @@
 /**
- * Checks the files restored from a backup: the databases are intact, have the schema of the
- * version that the backup names, and come with their secrets. A valid authentication tag proves
- * only that the passphrase is right.
+ * Checks the files restored from a backup: the databases must be intact and have the schema of the
+ * version that the backup names, and their secrets must be in the backup. The checks are necessary
+ * because a valid authentication tag proves only that the writer knew the passphrase.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,21 +21,21 @@ import { tokenRows } from '../state/tokens.ts'
 import { STATE_MIGRATIONS } from '../state/migrations.ts'
 import { type SealedSecrets, trySecrets } from './folder-secrets.ts'
 
-/** A fault of the backup; the message is a clause. */
+/** A fault of the backup. The message is a clause, which becomes part of a sentence. */
 class Broken extends Error {}
 
 function demand(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Broken(what)
 }
 
-/** Returns the single value of a query. */
+/** Returns the first column of the first row of a query. */
 const valueOf = (db: DatabaseSync, sql: string): unknown =>
   Object.values(db.prepare(sql).get() ?? {})[0]
 
 /**
- * Returns a statement without white space between its tokens, except one space between words.
- * SQLite stores a column that a migration adds with other white space than one of the first
- * `create table`. Literals and quoted names are kept.
+ * Returns a statement without optional white space, so that statements can be compared. SQLite
+ * stores a column that a migration added with different white space than a column of the original
+ * `create table`. Literals and quoted names stay unchanged.
  */
 const withoutLayout = (sql: string): string =>
   sql.replaceAll(/'[^']*'|"[^"]*"|\s*([(),])\s*|\s+/g, (token, mark?: string) =>
@@ -43,8 +43,8 @@ const withoutLayout = (sql: string): string =>
   )
 
 /**
- * Returns every table, index, view and trigger of a database with the statement that created it,
- * so that constraints, defaults and indexed expressions are compared too.
+ * Returns every table, index, view and trigger of a database, with the statement that created it.
+ * Comparing the statements also compares constraints, defaults and indexed expressions.
  */
 function objectsOf(db: DatabaseSync): Map<string, string> {
   const rows = db
@@ -62,7 +62,7 @@ function objectsOf(db: DatabaseSync): Map<string, string> {
   )
 }
 
-/** Returns the same for a new database that these statements create. */
+/** Returns the objects, as `objectsOf` does, of a new database that these statements create. */
 function objectsBy(statements: readonly string[]): Map<string, string> {
   const db = new DatabaseSync(':memory:')
   try {
@@ -73,7 +73,7 @@ function objectsBy(statements: readonly string[]): Map<string, string> {
   }
 }
 
-/** Returns the first object that only one of two databases has, or that differs between them. */
+/** Returns the first object that differs between two databases or that only one of them has. */
 function differing(one: Map<string, string>, other: Map<string, string>): string | undefined {
   const objects = [...one.keys(), ...other.keys()]
   return objects.find((object) => one.get(object) !== other.get(object))
@@ -81,15 +81,13 @@ function differing(one: Map<string, string>, other: Map<string, string>): string
 
 interface Kind {
   readonly file: string
-  /**
-   * The version that the backup names, and the query that returns the version of the database.
-   */
+  /** The version that the backup names. `query` returns the version that the database names. */
   readonly version: number
   readonly query: string
   readonly statements: readonly string[]
 }
 
-/** Checks a database, then calls `work` with it, opened read-only. */
+/** Checks a database, then calls `work` with the database opened read-only. */
 async function sound<T>(
   dir: string,
   { file, version, query, statements }: Kind,
@@ -99,8 +97,8 @@ async function sound<T>(
   demand(statSync(path).size >= SMALLEST, `its ${file} is incomplete`)
   const db = openReadOnly(path)
   try {
-    // First, because the integrity check evaluates the constraints and indexed expressions of the
-    // file.
+    // The schema is compared first, because the integrity check evaluates the constraints and
+    // indexed expressions that the file contains.
     const object = differing(objectsOf(db), objectsBy(statements))
     if (object !== undefined)
       throw new Broken(`its ${file} differs from version ${version} in ${inMessage(object)}`)
@@ -114,7 +112,7 @@ async function sound<T>(
   }
 }
 
-/** Returns the secrets of a backup as a read-only keychain. */
+/** Returns a read-only keychain with the backup's secrets. */
 const keychainOf = (secrets: Contents['secrets']): Keychain => ({
   backend: 'file',
   get: (name) => (Object.hasOwn(secrets, name) ? (secrets[name] as string) : null),
@@ -122,10 +120,7 @@ const keychainOf = (secrets: Contents['secrets']): Keychain => ({
   delete: () => undefined,
 })
 
-/**
- * Checks that the keys belong to the device, and that the vault key belongs to the sealed
- * secrets.
- */
+/** Checks that the keys are the device's, and that the vault key can decrypt the sealed secrets. */
 async function requireSecrets(
   db: DatabaseSync,
   { account, server, secrets }: Contents,
@@ -157,8 +152,8 @@ async function requireSecrets(
   demand(!hasSecrets || keychain.get('vault') !== null, 'its vault key is missing')
   const sealed = trySecrets(keychain, db)
   const { sealed_secrets: all, lost_secrets: lost } = sealed
-  // A secret that opens proves that the key is right. The others are then damaged, and the
-  // account is intact.
+  // If one secret can be decrypted, the vault key is right. The other secrets are then damaged, but
+  // the account is intact.
   demand(all === 0 || lost.length < all, `its vault key opens none of its ${all} sealed secrets`)
   return sealed
 }
@@ -167,8 +162,8 @@ async function requireSecrets(
  * Checks the restored files.
  * @param path the path of the backup, for messages
  * @returns the sealed secrets, and which of them are damaged
- * @throws StartError failed if a file is damaged or missing, or if no sealed secret opens;
- * AppError and errors of node:fs about the disk
+ * @throws StartError `failed` if a file is damaged or missing, or if no sealed secret can be
+ *   decrypted; AppError, and errors of node:fs about this machine's disk
  */
 export async function requireCompleteBackup(
   dir: string,

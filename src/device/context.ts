@@ -12,14 +12,13 @@ export interface DeviceContext {
   readonly vault: Vault
   readonly codes: Codes
   /**
-   * Schedules a sync now, and further ones while another device may still answer a change made
-   * here. Does not wait for them. Does nothing unless the daemon serves.
+   * Schedules a sync now, and more syncs while another device may still respond to a change made
+   * here. Does not wait for them. Does nothing unless the daemon is serving.
    */
   readonly syncSoon: () => void
   /**
-   * Checks that this device is still signed in. Later responses of the account server are not
-   * stored.
-   * @throws AppError not_signed_in once this device has signed out
+   * Requires that this device is still signed in. Responses that arrive later are not stored.
+   * @throws AppError not_signed_in if this device has signed out
    */
   readonly requireSession: () => void
 }

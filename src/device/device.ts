@@ -1,6 +1,7 @@
 /**
- * Composes the device that the handlers use: identity, vault, codes, verifier, sync and
- * approvals.
+ * Creates the device that the handlers use.
+ *
+ * Its parts are the identity, the vault, the codes, the verifier, sync and approvals.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Account } from '../api/port.ts'
@@ -24,16 +25,14 @@ import type { Uptime } from './codes/uptime.ts'
 import { openVault } from './identity/vault.ts'
 import { type Verifier, newVerifier } from './codes/verifier.ts'
 
-/** How long a response waits for the sync that it needs, in milliseconds. */
+/** How long a response waits for a sync that it needs, in milliseconds. */
 const ANSWER_MS = 3000
-/**
- * The greatest age of the last good sync for showing own words without another, in milliseconds.
- */
+/** The maximum age of the last sync for showing own words without a new sync, in milliseconds. */
 const FRESH_MS = 3_600_000
-/** The interval of syncs while the clock is not steady, in milliseconds of uptime. */
+/** The interval between syncs while the clock is not steady, in milliseconds of uptime. */
 const MEASURED_AGAIN_MS = 60_000
 
-/** Facts of this run. */
+/** Facts about this run of the daemon. */
 export interface DaemonFacts {
   readonly startedAt: number
   readonly environment: string
@@ -49,31 +48,32 @@ export interface LocalDevice extends DaemonFacts, DeviceContext {
   readonly firstContacts: FirstContacts
   readonly inviterNames: InviterNames
   readonly freshness: Freshness
-  /** Returns the approver of further devices. The first call loads it. */
+  /** Returns the approver of new devices. Its module is loaded at the first call. */
   readonly approver: () => Promise<Approver>
   /**
-   * Schedules a sync if the last good one is older than an hour. Called before own words are
-   * shown, because they may belong to an epoch that is over.
+   * Schedules a sync if the last successful one is more than an hour old. Called before own words
+   * are shown, because they may belong to an epoch that has ended.
    */
   readonly refreshForOwnWords: () => void
   /**
-   * Rejects words for a time while the clock is known to be wrong.
+   * Rejects a request for words while the clock is known to be wrong.
    * @param at Unix milliseconds
    * @throws AppError invalid_state
    */
   requireClock(at: number): void
   /**
-   * Accepts the machine's clock as right at the user's request, where no server measures it.
-   * @throws AppError invalid_state if a server does
+   * Accepts the machine's clock as right, at the user's request. Only for an embedded account
+   * server, because a remote server measures the clock.
+   * @throws AppError invalid_state if a server measures the clock
    */
   acceptClock(): void
-  /** Signs out: stops the use of secrets and waits for the sync in progress. */
+  /** Signs out: makes the secrets unusable and waits for the running sync. */
   leave(): Promise<void>
 }
 
 /**
- * Returns the clock offset and the time of the last good sync. An embedded account server shares
- * the clock of this device and is never out of date.
+ * Returns the clock offset and the time of the last successful sync. An embedded account server
+ * uses this device's clock, and its data is always current.
  */
 const pictureOf = (clock: ClockSource, sync: Sync, now: () => number) =>
   clock === 'own'
@@ -87,8 +87,8 @@ const pictureOf = (clock: ClockSource, sync: Sync, now: () => number) =>
       }
 
 /**
- * Composes the device.
- * @param options `clock` is the account server's
+ * Creates the device.
+ * @param options `clock` is the account server's clock
  */
 export function openDevice(options: {
   state: State
@@ -98,14 +98,13 @@ export function openDevice(options: {
   clock: ClockSource
   now: () => number
   uptime: Uptime
-  /**
-   * Identifies the start of the machine that began `uptime`; null where the system reports none.
-   */
+  /** Identifies the machine start from which `uptime` counts; null if the system reports none. */
   boot: string | null
   log: Log
   run: DaemonFacts
   /**
-   * Schedules a sync while the daemon serves; `timer` where no operation of the user asks for it.
+   * Schedules a sync while the daemon is serving. The trigger is `timer` if no user operation
+   * caused it.
    */
   syncSoon: (trigger: SyncReport['trigger']) => void
 }): LocalDevice {
@@ -116,7 +115,7 @@ export function openDevice(options: {
     clock,
     uptime,
     boot,
-    // An embedded account server is never out of date: only the reading judges the clock.
+    // An embedded account server is never out of date, so only the clock reading is checked.
     syncedAt: () => (clock === 'own' ? null : freshness.lastSyncAt()),
   })
   const vault = openVault(keychain, state.secrets)
@@ -127,10 +126,12 @@ export function openDevice(options: {
   const sync = newSync({ ...options, vault, codes, watch, requireSession })
 
   let seenState: ClockState = 'steady'
-  /** The uptime at the last sync that the clock requested, in milliseconds. */
+  /** The uptime at the last sync that the clock state caused, in milliseconds. */
   let askedAt = 0
 
-  /** Requests a sync if the clock is not steady: only a sync measures how far it is off now. */
+  /**
+   * Requests a sync if the clock is not steady, because only a sync measures the current offset.
+   */
   function clockState(at: number): ClockState {
     const found = watch.state(at)
     if (clock === 'own') return found
@@ -143,7 +144,10 @@ export function openDevice(options: {
     return found
   }
   const picture = pictureOf(clock, sync, now)
-  /** When own words last checked the age of the sync, Unix milliseconds: at most once an hour. */
+  /**
+   * When showing own words last checked the sync's age, Unix milliseconds. It is checked at most
+   * hourly.
+   */
   let ownWordsAt = 0
   const freshness: Freshness = {
     ...picture,

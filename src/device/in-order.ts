@@ -1,4 +1,4 @@
-/** Runs steps one after another: those of a queue, and the independent parts of one job. */
+/** Runs steps one after another: the steps of a queue, or the independent parts of a job. */
 import { type ErrorCode, toAppError } from '../errors.ts'
 
 /** Returns a function that runs steps one after another, in the order of the calls. */
@@ -11,7 +11,7 @@ export function newQueue(): <T>(step: () => Promise<T>) => Promise<T> {
   }
 }
 
-/** Codes that end the job: every later part would fail in the same way. */
+/** Codes that end a job, because every later part would fail in the same way. */
 export const ENDING: readonly ErrorCode[] = [
   'backend_unavailable',
   'backend_timeout',
@@ -19,10 +19,10 @@ export const ENDING: readonly ErrorCode[] = [
 ]
 
 /**
- * Runs each part in turn, also after a failed one. Stops where the account server is unreachable
- * or has ended the session.
- * @param failed called for a failure that is not thrown
- * @throws the first failure after all parts ran, or at once a failure that ends the job
+ * Runs the parts in order, even if an earlier part failed. Stops if the account server is
+ * unreachable or has ended the session.
+ * @param failed called for each failure that is not thrown
+ * @throws the first failure after all parts ran, or immediately a failure that ends the job
  */
 export async function runEach(
   parts: readonly (() => Promise<void>)[],

@@ -1,7 +1,8 @@
 /**
- * The name of an account in the responses of this device (protocol, section 4a). In this order:
- * the name given here; the name at the time of the confirmation, if the keys are still confirmed
- * (`confirmed`); the name that the account signed; the name from the account server.
+ * The name of an account in this device's responses (protocol, section 4a).
+ *
+ * The first of these that exists is used: the name that the user gave; the confirmed name, if the
+ * keys are still confirmed; the name that the account signed; the name from the account server.
  */
 import type { PersonName } from '../api/rest/names.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
@@ -40,7 +41,7 @@ const marksOf = ({ state, own }: Naming, name: string, account: string) =>
 
 /**
  * Returns the name of an account.
- * @param fromServer the name from the account server, for an account that is unknown here
+ * @param fromServer the account server's name, used if this device has no other name
  */
 export function nameOf(naming: Naming, account: string, fromServer: string): PersonName {
   const { state, own } = naming
@@ -51,7 +52,7 @@ export function nameOf(naming: Naming, account: string, fromServer: string): Per
   return { ...name, name_marks: marksOf(naming, name.display_name, account) }
 }
 
-/** Returns the name of a guest: the label that the user gave. */
+/** Returns a guest's name, which is the label that the user gave. */
 export const guestName = (naming: Naming, label: string): PersonName => ({
   display_name: label,
   name_source: 'given',
@@ -59,8 +60,9 @@ export const guestName = (naming: Naming, label: string): PersonName => ({
 })
 
 /**
- * Returns the name that an account signed, and whether its name has changed. A changed name
- * differs from the one that was confirmed or accepted here.
+ * Returns the name that an account signed, and whether its name changed.
+ *
+ * A changed name differs from the name that was confirmed or accepted here.
  * @param fromServer the name from the account server
  */
 export function ownNameOf(
@@ -74,8 +76,8 @@ export function ownNameOf(
 }
 
 /**
- * Returns the status of the keys behind a trust card. A refused key log counts like changed keys:
- * one of the two histories is not the account's.
+ * Returns the status of a trust card's keys. A refused key log counts as changed keys, because one
+ * of the two histories is not the account's.
  */
 export const keyStatusOf = ({
   refused,

@@ -1,14 +1,16 @@
 /**
- * Ids derived from an operation. A repetition, after a crash or a lost response, derives the same
- * ids and therefore creates nothing twice.
+ * Ids that are derived from an operation. If the operation is repeated after a crash or a lost
+ * response, it derives the same ids, so it creates nothing twice.
  */
 import { createHash } from 'node:crypto'
 import { formatId } from '../crypto/encoding/id.ts'
 import type { Act } from '../storage/idempotency.ts'
 
 /**
- * Returns the id of an object that an operation creates. Its bytes are a UUIDv7 (RFC 9562 section
- * 5.7) with the time of the operation; a hash of the operation gives the other bits.
+ * Returns the id of an object that an operation creates.
+ *
+ * The id is a UUIDv7 (RFC 9562 section 5.7) with the operation's time. The other bits are a hash of
+ * the operation.
  * @param what distinguishes the objects that one operation creates
  */
 export function operationId(prefix: string, { id, at }: Act, what = ''): string {

@@ -14,8 +14,8 @@ const PLATFORM: Readonly<Record<string, SystemNames['platform']>> = {
 }
 
 /**
- * Returns the name of the user. In a container, the user may have no passwd entry: the function
- * then falls back to the environment.
+ * Returns the user's name. In a container, the user may have no passwd entry, so the function falls
+ * back to the environment.
  */
 function userName(): string {
   try {

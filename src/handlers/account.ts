@@ -1,6 +1,7 @@
 /**
- * Answers about the own account: its devices, preferences, profile, exports, active organisation
- * and API tokens.
+ * Handlers for the own account.
+ *
+ * They serve its devices, preferences, profile, exports, active organisation and API tokens.
  */
 import { pageOf, readCursor } from '../api/cursor.ts'
 import type { Page } from '../api/fields.ts'
@@ -13,8 +14,8 @@ import { type Handlers, keeperOf, noDevice } from './context.ts'
 
 export const account: Handlers['account'] = {
   /**
-   * Deletes the account. The caller of a machine account deletes that account at the server; this
-   * device belongs to another account.
+   * Deletes the account. If the caller is a machine account, deletes that account at the server,
+   * because this device belongs to another account.
    */
   delete: async (_, context) => {
     if (keeperOf(context) === null) return context.account.account.delete({})
@@ -26,8 +27,9 @@ export const account: Handlers['account'] = {
 
 export const context: Handlers['context'] = {
   /**
-   * Uploads pending data first, because it was created in the organisation that was active. If
-   * the account server is unreachable, the organisation does not change.
+   * Switches the active organisation after uploading pending data to the previous one.
+   *
+   * If the account server is unreachable, the organisation does not change.
    */
   activeOrg: async (input, asked) => {
     await keeperOf(asked)?.sync.handOver()
@@ -37,7 +39,8 @@ export const context: Handlers['context'] = {
 
 export const devices: Handlers['devices'] = {
   /**
-   * Without a device nothing can be signed. The account server then does what it can do alone.
+   * Deletes a device. A machine account's caller has no device that could sign the removal, so the
+   * account server deletes what it can.
    */
   delete: async ({ id }, context) => {
     const keeper = keeperOf(context)
@@ -49,8 +52,8 @@ export const devices: Handlers['devices'] = {
 
 export const exports: Handlers['exports'] = {
   /**
-   * Creates an export. First uploads what only this device has so far: checks of words, and
-   * stamps without a receipt.
+   * Creates an export. First uploads what only this device has: verifications, and stamps without a
+   * receipt.
    */
   create: async (_, context) => {
     const keeper = keeperOf(context)
@@ -59,7 +62,7 @@ export const exports: Handlers['exports'] = {
   },
 
   /**
-   * Returns a link to an export. A link for an API token of this daemon expires with that token.
+   * Returns a link to an export. A link for one of this daemon's API tokens expires with the token.
    */
   download: async ({ id }, { account, caller, byMachine, home }) => {
     const token = caller?.token ?? null
@@ -71,8 +74,8 @@ export const exports: Handlers['exports'] = {
 type Input = Parameters<Account['preferences']['update']>[0]
 
 /**
- * Switches the public code. The account server receives the secret before the code is active, and
- * this device stores it afterwards.
+ * Switches the public code on or off. The account server receives the secret before the code is
+ * active, and this device stores the secret afterwards.
  */
 async function switched(device: LocalDevice, account: Account, input: Input, on: boolean) {
   const { keepPublicCode, shareCode } = await import('../device/codes/public-code.ts')
@@ -87,7 +90,7 @@ export const preferences: Handlers['preferences'] = {
     const keeper = keeperOf(context)
     const { account } = context
     const { public_code: on } = input.body
-    // Without a device there is no secret, and the account server rejects the request.
+    // Without a device there is no secret, so the account server rejects the request.
     return keeper === null || on === undefined
       ? account.preferences.update(input)
       : switched(keeper, account, input, on)
@@ -95,8 +98,8 @@ export const preferences: Handlers['preferences'] = {
 }
 
 /**
- * Adds the signed name, and the current words if the clock is right. Another device may have
- * switched the public code on or off since.
+ * Adds the signed name, and the current words if the clock is right. First asks the account server
+ * whether the public code is on, because another device may have switched it.
  */
 async function withCode(
   profile: Profile,
@@ -124,7 +127,7 @@ export const profile: Handlers['profile'] = {
     const { account } = context
     if (keeper === null) return account.profile.update(input)
     const { display_name: name, ...rest } = input.body
-    // First, because a handle that is taken must reject the request before anything is signed.
+    // The account server updates the rest first: if the handle is taken, nothing must be signed.
     const updated = await account.profile.update({ body: rest })
     if (name === undefined) return withCode(updated, keeper, account)
     const { giveOwnName } = await import('../device/trust/own-name.ts')
@@ -134,8 +137,9 @@ export const profile: Handlers['profile'] = {
 }
 
 /**
- * Returns the page that a query requests of a list that this device stores itself. `items` are
- * newest first, with ids of this prefix.
+ * Returns the requested page of `items`, which this device stores itself.
+ *
+ * The items must be newest first and have ids with `prefix`.
  */
 export function pageIn<T extends { id: string }>(items: readonly T[], page: Page, prefix: string) {
   const before = readCursor(page.cursor, (id) => isId(prefix, id))
@@ -150,13 +154,13 @@ export const token: Handlers['token'] = {
 }
 
 /**
- * The caller of a machine account manages the tokens of its account, at the account server, and
- * never sees those of the daemon.
+ * Handlers for API tokens. A machine account's caller manages that account's tokens at the account
+ * server and cannot see the daemon's tokens.
  */
 export const apiTokens: Handlers['apiTokens'] = {
   list: async (page, { home, account, byMachine }) =>
     byMachine ? account.machineTokens.list(page) : pageIn(home.tokens.list(), page, 'tok_'),
-  // Only scope `full` may call this, so no token has more rights than its creator.
+  // Only scope `full` may call this, so no token can have more rights than its creator.
   create: async (input, { home, account, byMachine }) =>
     byMachine ? account.machineTokens.create(input) : home.tokens.mint(input.body),
   delete: async (input, { home, account, byMachine }) => {

@@ -14,8 +14,10 @@ import { type Handlers, keeperOf } from './context.ts'
 import { namedConnections, namedInvitation } from './named.ts'
 
 /**
- * Adds data of this device to connections: the names of members, whether it has the secret, and
- * which connection replaces them.
+ * Adds this device's data to connections.
+ *
+ * The data are the members' names, whether the device has the secret, and which connection replaces
+ * a forked one.
  */
 const allDecorated = (
   connections: readonly Connection[],
@@ -27,13 +29,13 @@ const allDecorated = (
     replaced_by: device?.state.replacements.inPlaceOf(connection.id) ?? null,
   }))
 
-/** Adds data of this device to one connection. */
+/** Adds this device's data to one connection. */
 export const decorated = (connection: Connection, device: LocalDevice | null): Connection =>
   allDecorated([connection], device)[0]!
 
 /**
- * Stores the name of a connection, which answers to checked words show. The row keeps its time,
- * so that the next sync fetches the other changes.
+ * Stores the name of a connection, which verifications show. Keeps the row's `updated_at`, so that
+ * the next sync fetches the other changes.
  */
 function remember(
   { id, name }: Connection,
@@ -49,8 +51,8 @@ function remember(
 }
 
 /**
- * Deletes a connection from this device. The roster of one that still has other members stays, so
- * that the account server cannot present an older one.
+ * Deletes a connection from this device. If the connection still has other members, keeps its
+ * roster, so that the account server cannot present an older one.
  */
 function forget(
   id: string,
@@ -72,7 +74,7 @@ function forget(
 
 const isNotFound = (error: unknown) => error instanceof AppError && error.code === 'not_found'
 
-/** Returns whether the account server no longer has the connection for this account. */
+/** Checks whether this account no longer has the connection at the account server. */
 async function isGone(id: string, account: Account): Promise<boolean> {
   try {
     await account.connections.read({ id })
@@ -84,9 +86,10 @@ async function isGone(id: string, account: Account): Promise<boolean> {
 }
 
 /**
- * Leaves or ends a connection as `leaveOrEnd` does, and deletes it from this device; if nothing
- * can be signed, only deletes it here. Also succeeds if an earlier request did so and its answer
- * was lost.
+ * Leaves or ends a connection as `leaveOrEnd` does, and deletes it from this device.
+ *
+ * If nothing can be signed, only dismisses and deletes the connection here. Also succeeds if an
+ * earlier request ended it and the response was lost.
  */
 export async function leaveConnection(
   id: string,
@@ -98,7 +101,7 @@ export async function leaveConnection(
   try {
     forget(id, await leaveOrEnd(device, account, id, asLastOwner), device)
   } catch (error) {
-    // The account server may have carried out an earlier request, and its answer was lost.
+    // The account server may have carried out an earlier request although its response was lost.
     const isDone =
       isNotFound(error) && device.state.connections.get(id) !== null && (await isGone(id, account))
     if (!isDone && !isUnsignable(error)) throw error
@@ -108,7 +111,7 @@ export async function leaveConnection(
 }
 
 /**
- * Returns words for all members.
+ * Returns the words that all members can check.
  * @throws AppError `validation_failed` if the request names a purpose or a listener
  */
 function wordsForAll(
@@ -123,8 +126,8 @@ function wordsForAll(
 }
 
 /**
- * Checks that some members are invited, and not more than may have words at once.
- * @throws AppError validation_failed if not
+ * Requires that a request for words invites at least 1 and at most `MOST_OPEN` people.
+ * @throws AppError validation_failed
  */
 function requireWordsFor(invite: readonly unknown[]): void {
   if (invite.length > 0 && invite.length <= MOST_OPEN) return
@@ -153,8 +156,8 @@ export const connections: Handlers['connections'] = {
 
   create: async ({ body }, { home, local, act }) => {
     const { openConnection } = await import('../device/connections/connections.ts')
-    // Not part of the operation: envelopes differ each time, and the server recognises a repeated
-    // roster entry.
+    // The words are not part of the idempotent operation. Envelopes differ at each request, but the
+    // account server recognises a repeated roster entry.
     const { words: asked, ...wanted } = body
     if (asked) requireWordsFor(wanted.invite)
     const account = home.seat.account()
@@ -217,8 +220,8 @@ export const members: Handlers['members'] = {
   },
 
   /**
-   * Removes a member. The device signs the removal of a member in the roster; the account server
-   * alone removes an invited one.
+   * Removes a member. For an actual member, the device signs the removal in the roster. For an
+   * invited person, the account server's deletion is enough.
    */
   remove: async ({ id, mid }, context) => {
     const keeper = keeperOf(context)

@@ -1,4 +1,4 @@
-/** The context of a handler: the account of the caller and, if there is one, this device. */
+/** The context of a handler: the caller's account and, if the caller may use it, this device. */
 import type { Account } from '../api/port.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Answers } from '../api/route.ts'
@@ -16,7 +16,7 @@ import type { Ask, ToolCall } from '../api/tools/call.ts'
 import type { Agents } from '../api/agents/index.ts'
 import type { DocsTable } from '../api/docs/index.ts'
 
-/** What answers read of a request beside their input. */
+/** What handlers read from a request besides its input. */
 interface RequestFacts {
   readonly token: string | null
   readonly accept: string
@@ -24,7 +24,7 @@ interface RequestFacts {
   readonly header?: (name: string) => string | undefined
 }
 
-/** The daemon, independent of the caller and of a session. */
+/** The daemon's parts that do not depend on the caller or the session. */
 export interface Home extends DaemonFacts {
   readonly now: () => number
   readonly tokens: Tokens
@@ -33,52 +33,55 @@ export interface Home extends DaemonFacts {
   readonly signIn: SignInFlow
   readonly reachability: Pick<Reachability, 'read'>
   readonly log: Log
-  /** Calls a row with the credentials of a request. */
+  /** Calls another route with the credentials of a request. */
   readonly ask: (asked: RequestFacts, call: ToolCall) => ReturnType<Ask>
 }
 
 export interface HandlerContext {
   readonly home: Home
   /**
-   * The account of the caller: that of the session of this device, or the machine account of the
-   * presented token.
+   * The account that the caller may use.
+   *
+   * It is the account of this device's session, or the machine account of the presented token.
    */
   readonly account: Account
   /**
-   * This device; null for the caller of a machine account, without a session, and while the
+   * This device. Null if the caller is a machine account, if there is no session, or while the
    * device waits for approval.
    */
   readonly device: LocalDevice | null
   /**
-   * This device, for answers that need it.
+   * This device, for handlers that need it.
    * @throws AppError no_device or not_signed_in, with the reason
    */
   readonly local: LocalDevice
-  /** null on a public route. */
+  /** The authenticated caller; null on a public route. */
   readonly caller: Caller | null
   /**
-   * Whether a machine account's token was presented: it has access to its own account and to
-   * nothing of the owner of this daemon.
+   * Whether a machine account's token was presented. Such a caller can access its own account, but
+   * nothing of this daemon's owner.
    */
   readonly byMachine: boolean
   /** The media types that the caller accepts. */
   readonly accept: string
   /** Returns a header field of the request, by its lower-case name. */
   header(name: string): string | undefined
-  /** Calls another row with the credentials of this request. */
+  /** Calls another route with this request's credentials and `Idempotency-Key`. */
   readonly ask: Ask
-  /**
-   * The same without the `Idempotency-Key` of the request, for requests that may call several
-   * rows.
-   */
+  /** Like `ask`, but without the `Idempotency-Key`, for requests that may call several routes. */
   readonly askAnew: Ask
-  /** The operation: the same for a request and its repetition under one `Idempotency-Key`. */
+  /**
+   * The operation id. It is the same for a request and its repetitions with one `Idempotency-Key`.
+   */
   readonly act: Act
 }
 
 export type Handlers = Answers<Rest, 'daemon' | 'both', HandlerContext>
 
-/** Returns the error for a machine account's token if a device, or its owner, is needed. */
+/**
+ * Returns the error for a machine account's token if the request needs a device or the device's
+ * owner.
+ */
 export const noDevice = () =>
   new AppError(
     'no_device',
@@ -92,7 +95,7 @@ const awaiting = () =>
       'on a device that is signed in.',
   )
 
-/** Creates rarely used members at first use, because every request pays for a context. */
+/** Computes rarely used members at first use, because every request creates a context. */
 class RequestContext implements HandlerContext {
   readonly home: Home
   readonly account: Account
@@ -144,8 +147,8 @@ class RequestContext implements HandlerContext {
 
 /**
  * Returns the context of a request.
- * @param asked the request; a public route does not look up its token
- * @param act null if the request cannot be repeated: then it is an operation of its own
+ * @param asked the request; on a public route its token is not checked
+ * @param act the operation; null creates a new one, for a request that cannot be repeated
  */
 export const contextOf = (
   home: Home,
@@ -155,8 +158,7 @@ export const contextOf = (
 ): HandlerContext => new RequestContext(home, caller, asked, act)
 
 /**
- * Returns the device that stores what a write changes; null for the caller of a machine account,
- * because no device stores its writes.
+ * Returns the device that must store what a write changes; null for a machine account's caller.
  * @throws AppError not_signed_in, or no_device while this device waits for approval
  */
 export const keeperOf = (context: HandlerContext): LocalDevice | null =>

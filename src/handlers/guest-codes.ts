@@ -10,13 +10,15 @@ import type { LocalDevice } from '../device/device.ts'
 import { AppError } from '../errors.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
-/** Returns whether words may be shown, by the clock of this device. */
+/** Checks whether words may be shown, which needs a device with a clock that is not wrong. */
 const hasTime = (device: LocalDevice | null): boolean =>
   device !== null && !isWrong(device.freshness.clock(device.now()))
 
 /**
- * Adds data that only this device has: whether it has the secret, and the words that the owner
- * says to the guest now.
+ * Adds data that only this device has to a guest code.
+ *
+ * The data are whether the device has the secret, and the words that the owner currently says to
+ * the guest.
  */
 function decorated(
   guest: GuestCode,
@@ -27,8 +29,7 @@ function decorated(
   const { state, codes, vault, now } = device
   const speaks = isTimed && guest.state === 'active' && codes.has(guest.id)
   const isHere = vault.has(guest.id)
-  // The label is the one that the user gave on this device, even if the account server has
-  // another.
+  // Shows the label that the user gave on this device, even if the account server returns another.
   const kept = isHere ? state.guests.get(guest.id) : null
   return {
     ...guest,
@@ -64,8 +65,8 @@ function secretOf(id: string, { state, vault, now }: LocalDevice): Uint8Array {
 }
 
 /**
- * A token of scope `read` may call every GET, but this picture can be used after the token has
- * ended.
+ * Returns the error for a token of scope `read`. Such a token may call every GET route, but this
+ * picture contains the secret, which works even after the token has ended.
  */
 const forWriters = () =>
   new AppError(
@@ -125,14 +126,14 @@ export const externalMembers: Handlers['externalMembers'] = {
     const { account } = context
     const keeper = keeperOf(context)
     if (keeper === null) return account.externalMembers.delete({ id })
-    // Read before the deletion, which removes the link between a guest code and its external
+    // Listed before the deletion, which removes the link between a guest code and its external
     // member.
     const codes = await guestCodesOf(account, id)
     try {
       await account.externalMembers.delete({ id })
     } catch (error) {
-      // An earlier request may have succeeded and its answer may be lost. Revoked guest codes
-      // must no longer verify here.
+      // An earlier request may have succeeded although its response was lost. The guest codes that
+      // it revoked must no longer verify here.
       if (error instanceof AppError && error.code === 'not_found')
         forgetAll(
           keeper,

@@ -1,6 +1,6 @@
 /**
- * All handlers: the answers of the `daemon` and `both` rows. The compiler checks by the mapped
- * type that none is missing.
+ * All handlers of the daemon's routes: the rows marked `daemon` or `both`. The mapped type makes
+ * the compiler report a missing handler.
  */
 import { agents } from '../api/agents/index.ts'
 import { docsTable } from '../api/docs/index.ts'
@@ -51,8 +51,8 @@ type Answer = (input: unknown, context: HandlerContext) => Promise<unknown>
 type Passed = ByRow<(input: unknown) => Promise<unknown>>
 
 /**
- * Forwards a row of the account to the caller's account unchanged. A device that waits for
- * approval may only read.
+ * Forwards a request unchanged to the caller's account. A device that waits for approval may only
+ * read.
  */
 const passedOn =
   (group: string, name: string, writes: boolean): Answer =>
@@ -63,22 +63,22 @@ const passedOn =
 
 const ownAnswers = handlers as unknown as ByRow<Answer>
 
-/** The answers of every REST row, by group and name. */
+/** The handler of every REST route, by group and name. */
 export const restAnswers: ByRow<Answer> = mapRows<Route, Answer>(
   rest,
   ({ by, method }, name, group) =>
     by === 'account' ? passedOn(group, name, method !== 'GET') : ownAnswers[group]?.[name],
 )
 
-/** The tools, over plain HTTP and in the Model Context Protocol. */
+/** The tools, over plain HTTP and over MCP. */
 export const agentAnswers = lazily<AgentHandlers>(agents, ['daemon'], {
   mcp: async () => (await import('./agents/mcp.ts')).mcp,
   toolCalls: async () => (await import('./agents/tools.ts')).toolCalls,
 })
 
 /**
- * The start page, and the files of the documentation page. The documentation page itself is a
- * route of the interface (`documents.ts`).
+ * The start page and the files of the documentation page. The page itself is a REST route
+ * (`documents.ts`).
  */
 export const docsAnswers = lazily<DocsHandlers>(docsTable, ['daemon'], {
   home: async () => (await import('./docs/home.ts')).home,

@@ -1,6 +1,7 @@
 /**
- * Invitations, and the two other ways to connect: first contacts by four words, which are shown
- * once, and requests at open links.
+ * Invitations, and the two other ways to connect.
+ *
+ * These are first contacts by four words, which are shown only once, and requests at open links.
  */
 import { rememberReceived } from '../device/connections/listed-invitations.ts'
 import { contactOf } from '../device/first-contacts/outcomes.ts'
@@ -11,8 +12,8 @@ import { namedInvitation, namedInvitations, namingOf } from './named.ts'
 type Both = Awaited<ReturnType<Handlers['invitations']['list']>>
 
 /**
- * Returns both directions with the names stored on this device. Records what the user can read of
- * received invitations, because an approval refers to that.
+ * Returns received and sent invitations with the names stored on this device. Also records which
+ * received invitations the user can see, because an approval refers to them.
  */
 async function named({ received, sent }: Both, { account, device }: HandlerContext): Promise<Both> {
   if (device !== null) rememberReceived(device, received)
@@ -48,7 +49,7 @@ export const invitations: Handlers['invitations'] = {
 
   decline: async ({ id }, context) => {
     const keeper = keeperOf(context)
-    // First, because the answer of the account server must not affect it.
+    // Withdraws the consent first, so that it also takes effect if the account server fails.
     keeper?.state.consents.withdraw(id)
     return namedInvitation(
       await context.account.invitations.decline({ id }),
@@ -86,7 +87,7 @@ export const contactWords: Handlers['contactWords'] = {
 export const openLinkRequests: Handlers['openLinkRequests'] = {
   approve: async ({ id }, { home, local, act }) => {
     const { approveRequest } = await import('../device/connections/connections.ts')
-    // Not part of the operation, as in the creation of a connection.
+    // The signed entry is not part of the idempotent operation, as when a connection is created.
     const approved = await approveRequest(local, home.seat.account(), id, act)
     local.syncSoon()
     return approved

@@ -1,6 +1,7 @@
 /**
- * Answers for the command line alone, beside the documented interface: the session, operations
- * with this device's keys, and backups.
+ * Handlers that only the command line uses, outside the documented API.
+ *
+ * They manage the session, operations with this device's keys, and backups.
  */
 import { timeAt } from '../api/fields.ts'
 import type { Local } from '../api/local/index.ts'
@@ -10,8 +11,8 @@ import { decorated } from './connections.ts'
 import type { HandlerContext } from './context.ts'
 
 /**
- * Creates a sealed copy of all data of this device, which the passphrase opens. Also returns
- * where the database of the account is.
+ * Creates a copy of all data of this device, encrypted with a passphrase. Also returns the path of
+ * the account database.
  */
 type Backup = (
   passphrase: string,
@@ -65,7 +66,8 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', HandlerCo
     },
   },
   sealKey: {
-    // Not part of the operation: it may add two entries, each with a request of its own.
+    // Not part of an idempotent operation, because it may add two log entries, each with its own
+    // request.
     renew: async (_, { home: { seat }, local }) => {
       const { renewNow } = await import('../device/sync/seal-renewal.ts')
       const until = await renewNow(local, seat.account())

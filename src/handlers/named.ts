@@ -1,4 +1,4 @@
-/** Replaces names in answers of the account server by the names stored on this device. */
+/** Replaces names that the account server returned with the names stored on this device. */
 import type { Account } from '../api/port.ts'
 import type { Connection } from '../api/rest/connections.ts'
 import type { Invitation, Party } from '../api/rest/invitations.ts'
@@ -12,7 +12,9 @@ export const namingOf = ({ state, identity }: Pick<LocalDevice, 'state' | 'ident
   own: identity.account,
 })
 
-/** Returns a function that names accounts for one answer and looks each of them up once. */
+/**
+ * Returns a function that names accounts. It looks up each account once; use it for one response.
+ */
 function namesFor(device: LocalDevice): (account: string, fromServer: string) => PersonName {
   const naming = namingOf(device)
   const known = new Map<string, PersonName>()
@@ -23,7 +25,7 @@ function namesFor(device: LocalDevice): (account: string, fromServer: string) =>
   }
 }
 
-/** Returns connections with the names of their members as stored on this device. */
+/** Returns connections with the members' names as stored on this device. */
 export function namedConnections(
   connections: readonly Connection[],
   device: LocalDevice | null,
@@ -47,7 +49,7 @@ function namedParty(party: Party, naming: Naming): Party {
     : { ...party, ...nameOf(naming, user_id, display_name ?? user_id) }
 }
 
-/** Returns invitations with the names of both sides as stored on this device. */
+/** Returns invitations with both sides' names as stored on this device. */
 export async function namedInvitations(
   invitations: readonly Invitation[],
   device: LocalDevice | null,

@@ -20,10 +20,7 @@ const doesNotHold = (cause: Refusal) =>
     { cause },
   )
 
-/**
- * Returns the key ids in the key log that the account signed; the server's list alone is not
- * enough.
- */
+/** Returns the ids of the keys in the signed key log. The server's list of keys is not proof. */
 async function vouchedFor(
   { account, device }: Pick<HandlerContext, 'account' | 'device'>,
   id: string,
@@ -37,7 +34,7 @@ async function vouchedFor(
       seqOf,
     })
     const log = await inSlices(verifyingKeyLog(id, entries, remembered?.known))
-    // Another request may have received a revocation meanwhile.
+    // A concurrent request may have received a revocation.
     return device === null ? log : newestOf(device.state, log)
   }, doesNotHold)
   return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
@@ -48,8 +45,8 @@ const idOf = (item: PublicKey) =>
 
 export const profiles: Handlers['profiles'] = {
   /**
-   * The caller of a machine account gets the keys as the account server lists them, because only
-   * devices may read key logs.
+   * Lists an account's keys. A machine account's caller gets them as the account server lists them,
+   * because only devices may read key logs.
    */
   keys: async (input, { account, device, byMachine }) => {
     if (!isId('acc_', input.id))

@@ -13,19 +13,19 @@ import type { StampRow } from '../state/stamps.ts'
 import type { Handlers } from './context.ts'
 
 /**
- * The most attempts. The words of two stamps are equal once in 2^36: a second attempt is rare,
- * and a fifth never happens.
+ * The maximum number of attempts. Two stamps have the same words with probability 2^-36, so a
+ * second attempt is rare and a fifth practically never happens.
  */
 const TRIES = 5
 /**
- * The server is unreachable or its answer is invalid: the stamp is valid, and its receipt
- * follows.
+ * Errors that mean that the server is unreachable or its response invalid. The stamp is valid
+ * anyway, and a later sync gets the receipt.
  */
 const AWAY: readonly ErrorCode[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
 
 interface Digest {
   readonly sha256: Uint8Array
-  /** In bytes; null if only the digest was given. */
+  /** The content's length in bytes; null if the request contained only the digest. */
   readonly len: number | null
 }
 
@@ -48,8 +48,10 @@ function digestOf(body: {
 }
 
 /**
- * Registers a stamp and returns its receipt. Returns null if the server sends no valid receipt:
- * the next sync requests it again. Returns undefined if another stamp has the same words.
+ * Registers a stamp and returns its receipt.
+ *
+ * Returns null if the server sends no valid receipt; the next sync then requests it again. Returns
+ * undefined if another stamp has the same words.
  */
 async function register(
   { identity }: LocalDevice,
@@ -69,8 +71,9 @@ async function register(
 }
 
 /**
- * Returns the signed `clock`: the server's offset, or `local` if the offset is unknown or
- * outdated.
+ * Returns the `clock` value of a stamp.
+ *
+ * It is the offset from the server's clock, or `local` if the offset is unknown or outdated.
  */
 function clockOf({ freshness, now }: LocalDevice): StampPayload['clock'] {
   const offset = freshness.clock(now()) === 'steady' ? freshness.offsetMs() : null
@@ -108,8 +111,8 @@ async function sign(
 }
 
 /**
- * Returns the stamp with this id: the one that the same operation signed before it was
- * interrupted, or a new one, which is stored before any caller gets it.
+ * Returns the stamp with this id. If the same operation already signed it before an interruption,
+ * returns that stamp. Otherwise signs a new one and stores it before any caller gets it.
  */
 async function keptOrSigned(
   { state, requireSession }: LocalDevice,
@@ -126,8 +129,8 @@ async function keptOrSigned(
 }
 
 /**
- * Returns the stored receipt, or requests it. Returns undefined, and deletes the stamp, if its
- * words are not free.
+ * Returns the stored receipt, or requests it. If the words are already taken, deletes the stamp and
+ * returns undefined.
  */
 async function receiptOf(
   device: LocalDevice,

@@ -30,7 +30,7 @@ type Found = Omit<
   | 'not_working'
 >
 
-/** Everything that needs the account server, and fails while it is unreachable. */
+/** What needs the account server, and therefore fails while the server is unreachable. */
 const NOT_WORKING: readonly string[] = [
   'Lists and other data that the account server stores: they answer 503 backend_unavailable.',
   'Every change: creating, inviting, approving, removing, revoking a device. Nothing is queued. Try again later.',
@@ -39,7 +39,8 @@ const NOT_WORKING: readonly string[] = [
 ]
 
 /**
- * Returns the status of an account server that is unreachable since a time, in Unix milliseconds.
+ * Returns the status members for an account server that is unreachable.
+ * @param since when it became unreachable, Unix milliseconds
  */
 const away = (since: number) => ({
   backend_reachable: false,
@@ -48,9 +49,10 @@ const away = (since: number) => ({
 })
 
 /**
- * Returns the end of the summary.
- * @param since null for an account server that is reachable or was not asked yet
- * @param device what works without the account server
+ * Returns the last sentence of the summary; empty if the account server is reachable.
+ * @param since when the account server became unreachable; null if it is reachable or was not asked
+ *   yet
+ * @param device this device, which still works without the account server; null if there is none
  */
 function sentence(since: number | null, device: LocalDevice | null): string {
   if (since === null) return ''
@@ -59,8 +61,8 @@ function sentence(since: number | null, device: LocalDevice | null): string {
 }
 
 /**
- * Returns the status for the caller of a machine account, who has no cache and no device here:
- * null means that a member does not apply.
+ * Returns the status for a machine account's caller, which has no cache and no device here. A null
+ * member does not apply.
  */
 const ofMachine = (backend: string): Found => ({
   authenticated: true,
@@ -82,7 +84,7 @@ const without = (authenticated: boolean, summary: string): Found => ({
   summary,
 })
 
-/** Returns why the account server rejects this device; null if there is no sign of that. */
+/** Returns why the account server rejects this device; null if it seems to accept it. */
 function refusalOf(
   device: LocalDevice | null,
   seat: Pick<DeviceSession, 'refused'>,
@@ -100,7 +102,7 @@ function ofDevice(device: LocalDevice, refused: string | null, backend: string):
   const warning = copyWarning(state)
   return {
     authenticated: refused === null,
-    // The account server rejects a revoked device like an ended session, with the same error.
+    // The account server rejects a revoked device with the same error as an ended session.
     device_registered: refused === null,
     global_key_active: isPublicCodeActive(device),
     cached_connections: connections,
@@ -144,7 +146,10 @@ export const status: Handlers['status'] = {
 export const sync: Handlers['sync'] = {
   read: async (_input, { local }) => ({ last_sync: local.sync.last() }),
 
-  /** Syncs now. A failure is the error of this request; `read` still returns its report. */
+  /**
+   * Syncs now. If the sync fails, this request fails with the sync's error, and `read` still
+   * returns the report.
+   */
   run: async (_input, { local }) => {
     const report = await local.sync.runAnew('request')
     const failure = local.sync.failureOf(report)

@@ -1,6 +1,6 @@
 /**
- * Trust cards: the account server stores which accounts are followed. This device verifies their
- * keys and stores their accepted names.
+ * Trust cards of followed accounts. The account server stores which accounts are followed. This
+ * device verifies the accounts' keys and stores the accepted names.
  */
 import { setImmediate } from 'node:timers/promises'
 import { every } from '../api/cursor.ts'
@@ -20,13 +20,13 @@ import { historyOf } from './trust-history.ts'
 
 const MONTH_MS = 30 * 24 * 3600 * 1000
 
-/** The elliptic curves are loaded when there are keys to verify. */
+/** Imports the elliptic curve code only when there are keys to verify. */
 const keys = () => import('../device/trust/trust-keys.ts')
 
-/** Returns the later of two times, of which each may be missing. */
+/** Returns the later of two times. Either may be null. */
 const later = (a: string | null, b: string | null) => ((a ?? '') > (b ?? '') ? a : b)
 
-/** Adds data of this device: the name, the state of the keys, and the safety number. */
+/** Adds this device's data to a card: the name, the state of the keys, and the safety number. */
 async function decorated(device: LocalDevice, card: TrustCard, row: TrustRow): Promise<TrustCard> {
   const { state, identity } = device
   const { user_id: id } = card
@@ -46,8 +46,8 @@ async function decorated(device: LocalDevice, card: TrustCard, row: TrustRow): P
 }
 
 /**
- * Checks that a card is of this account.
- * @throws AppError backend_error if it is of another one
+ * Requires that a card belongs to the account with this id.
+ * @throws AppError backend_error if it belongs to another account
  */
 function requireOf({ user_id }: TrustCard, id: string): void {
   if (user_id !== id)
@@ -58,8 +58,8 @@ function requireOf({ user_id }: TrustCard, id: string): void {
 }
 
 /**
- * Fetches key logs from the account server and returns the card's row. The own log is fetched
- * too, because it is one half of the safety number.
+ * Fetches the key logs from the account server and returns the card's row. Also fetches the own key
+ * log, because the safety number covers both accounts' keys.
  */
 async function fresh(device: LocalDevice, account: Account, id: string): Promise<TrustRow> {
   const { examine } = await keys()
@@ -67,16 +67,16 @@ async function fresh(device: LocalDevice, account: Account, id: string): Promise
   return examine(device, account, id)
 }
 
-/**
- * Updates which connections are suspended, after the user's review of an account's keys has
- * changed.
- */
+/** Suspends or resumes connections after the user has reviewed an account's keys. */
 async function rejudge(device: LocalDevice, id: string): Promise<void> {
   const { judgeHolds } = await import('../device/logs/connection-record.ts')
   judgeHolds(device, id)
 }
 
-/** Refreshes the own key log, or falls back to the cached one. Sync reports errors in it. */
+/**
+ * Refreshes the own key log. If that fails, uses the cached one, and the next sync reports the
+ * error.
+ */
 async function refreshOwn(device: LocalDevice, account: Account) {
   const { fetchKeyLog, rememberKeyLog } = await import('../device/logs/key-log.ts')
   try {
@@ -97,7 +97,7 @@ export const trustCards: Handlers['trustCards'] = {
     for (const card of items) {
       const row = await look(device, account, card)
       cards.push(await decorated(device, card, row))
-      // A safety number takes some ten milliseconds; other requests run in between.
+      // A safety number takes about 10 ms to compute, so other requests get a turn in between.
       await setImmediate()
     }
     return { items: cards, next_cursor }
@@ -110,8 +110,7 @@ export const trustCards: Handlers['trustCards'] = {
     if (keeper === null) return card
     keeper.requireSession()
     if ('user_id' in input.body) requireOf(card, input.body.user_id)
-    // An account with keys that the user reviewed on this device before is followed with those
-    // keys.
+    // If the user reviewed the account's keys on this device before, those reviewed keys are used.
     const row = await fresh(keeper, account, card.user_id)
     await rejudge(keeper, card.user_id)
     return decorated(keeper, card, row)
@@ -122,7 +121,7 @@ export const trustCards: Handlers['trustCards'] = {
     const { account } = context
     const { id } = input
     if (keeper === null || !isId('acc_', id)) return account.trustCards.update(input)
-    // The name and the compared number stay on this device.
+    // The name and the compared safety number are not sent to the account server.
     const { name, safety_number, ...body } = input.body
     requirePair(body.confirmed, safety_number)
     const row =
@@ -131,7 +130,7 @@ export const trustCards: Handlers['trustCards'] = {
     keeper.requireSession()
     requireOf(card, id)
     if (row !== null) requireSame(keeper, row)
-    // Before the keys are fetched again, which may find another recovery.
+    // Dismissed before the keys are fetched again, because the fetch may find another recovery.
     if (body.recovery_seen === true) dismissRecovery(keeper, id)
     if (name !== undefined) keeper.state.names.set(id, 'given', name)
     if (row === null) return decorated(keeper, card, await fresh(keeper, account, id))
@@ -145,7 +144,7 @@ export const trustCards: Handlers['trustCards'] = {
       await context.account.trustCards.delete({ id })
     } catch (error) {
       const isGone = error instanceof AppError && error.code === 'not_found'
-      // Unfollowed on another device, and still followed on this one.
+      // The account was unfollowed on another device, but this device still follows it.
       if (!isGone || (keeper?.state.trust.get(id) ?? null) === null) throw error
     }
     if (keeper === null) return
@@ -158,8 +157,8 @@ export const trustCards: Handlers['trustCards'] = {
 }
 
 /**
- * Checks that `confirmed` and `safety_number` are given together.
- * @throws AppError validation_failed if not
+ * Requires that `confirmed` and `safety_number` are given together.
+ * @throws AppError validation_failed
  */
 function requirePair(confirmed: true | undefined, number: string | undefined): void {
   if ((confirmed === undefined) === (number === undefined)) return
@@ -177,8 +176,8 @@ const otherNumber = () =>
   )
 
 /**
- * Checks that no sync found other keys during the request to the account server.
- * @throws AppError conflict if one did
+ * Requires that no sync found other keys while the account server processed the request.
+ * @throws AppError conflict
  */
 function requireSame({ state }: LocalDevice, { account, newest }: TrustRow): void {
   const now = state.trust.get(account)
@@ -188,8 +187,8 @@ function requireSame({ state }: LocalDevice, { account, newest }: TrustRow): voi
 /**
  * Fetches the keys that the user confirms.
  * @param number the safety number that the user compared
- * @throws AppError conflict if the keys have another number now, and the errors of
- * `requireConfirmable`
+ * @throws AppError conflict if the current keys have another number, and as `requireConfirmable`
+ *   does
  */
 async function toConfirm(
   device: LocalDevice,
@@ -197,7 +196,7 @@ async function toConfirm(
   id: string,
   number: string,
 ): Promise<TrustRow> {
-  // The account server checks that the account is followed, before this device stores anything.
+  // The account server checks that the account is followed before this device stores anything.
   if (device.state.trust.get(id) === null) await account.trustCards.update({ id, body: {} })
   const row = await fresh(device, account, id)
   requireConfirmable(row)

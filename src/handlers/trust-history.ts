@@ -1,6 +1,6 @@
 /**
- * The history of a trust card: events of the account server merged with events of the verified
- * key log, newest first. A cursor is a place in both.
+ * The history of a trust card. It merges the account server's events with events from the verified
+ * key log, newest first. A cursor contains a position in each of the two lists.
  */
 import { every, readCursor } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
@@ -15,9 +15,9 @@ type Input = Parameters<Account['trustCards']['history']>[0]
 type Page = Awaited<ReturnType<Account['trustCards']['history']>>
 
 interface Place {
-  /** Key log entries before this one have not been returned yet. */
+  /** The next page begins with the newest key log entry below this seq. */
   readonly seq: number
-  /** The account server's cursor; undefined at the beginning, null at the end. */
+  /** The account server's cursor: undefined at the beginning, null at the end. */
   readonly theirs: string | null | undefined
 }
 
@@ -37,8 +37,7 @@ const cursorOf = ({ seq, theirs }: Place): string =>
   encodeBase64url(new TextEncoder().encode(`${seq} ${theirs === null ? END : (theirs ?? '')}`))
 
 /**
- * Returns the device names of an account by signing key, from the account server, which lists
- * valid devices only.
+ * Returns an account's device names by signing key. The account server lists only valid devices.
  */
 async function deviceNames(account: Account, id: string): Promise<ReadonlyMap<string, string>> {
   const keys = await every((query) => account.profiles.keys({ id, ...query }))
@@ -46,7 +45,8 @@ async function deviceNames(account: Account, id: string): Promise<ReadonlyMap<st
 }
 
 /**
- * Merges two lists, newest first, up to `limit`. Server events beyond the page are older than it.
+ * Merges two lists, newest first, up to `limit`. All later server events are older than this
+ * page's.
  */
 function merged(keys: readonly KeyEvent[], theirs: Page, limit: number) {
   const shown: (KeyEvent | TrustEvent)[] = []
@@ -70,7 +70,7 @@ function merged(keys: readonly KeyEvent[], theirs: Page, limit: number) {
 }
 
 /**
- * Returns a page of the history of a followed account.
+ * Returns a page of a followed account's history.
  * @throws AppError not_found if the account is not followed, bad_request for an invalid cursor
  */
 export async function historyOf(
@@ -80,13 +80,13 @@ export async function historyOf(
 ): Promise<Page> {
   const place = readPlace(cursor)
   const { theirs: at } = place
-  // The account server checks that the account is followed, before other requests about it.
+  // The account server checks that the account is followed before it gets other requests about it.
   if (typeof at !== 'string') await account.trustCards.history({ id, limit: 1 })
   if (cursor === undefined) await examine(device, account, id)
   const log = rememberedLog(device.state, id)
   const keys = log === null ? [] : keyEvents(log).filter(({ seq }) => seq < place.seq)
-  // Requests so few server events that all fit beside the key events: a page is used whole or not
-  // at all.
+  // Requests only as many server events as fit beside the key events, because a page of server
+  // events must be used as a whole or not at all.
   const room = { id, limit: Math.max(1, limit - keys.length) }
   const theirs =
     at === null ? NOTHING : await account.trustCards.history(at ? { ...room, cursor: at } : room)

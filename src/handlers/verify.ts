@@ -14,9 +14,10 @@ import { OPEN_MS } from '../device/codes/challenges.ts'
 import { type Handlers, keeperOf } from './context.ts'
 
 /**
- * Returns the answer for words that match on this device. Only words that verify identify a
- * speaker. The user's own words and replayed ones match too: the answer must not be a conclusive
- * "not found".
+ * Returns the result for words that match on this device.
+ *
+ * Only words that verify identify a speaker. The user's own words and replayed words match too, so
+ * for them the result must not be a conclusive "not found".
  */
 function knownHere(here: Verification): PublicVerification {
   const { verified, conclusive, replayed, echo, matches, checked_at } = here
@@ -38,8 +39,8 @@ function knownHere(here: Verification): PublicVerification {
 type LookUp = Awaited<ReturnType<Account['lookups']['create']>>
 
 /**
- * Returns the answer of the account server for words that match nothing on this device. The
- * signature of a stamp is the evidence; its words only lead to it.
+ * Returns the result of the account server's look-up, for words that match nothing on this device.
+ * A stamp found by its words is proven by its signature, not by the words.
  */
 function knownThere(
   { accounts, stamps, echo }: LookUp,
@@ -70,10 +71,7 @@ function knownThere(
   }
 }
 
-/**
- * Returns the outcome of a look-up for the verification log: an account, none, or an unreliable
- * result.
- */
+/** Returns the outcome of a look-up for the verification log. */
 function outcomeOf({
   found,
   conclusive,
@@ -86,7 +84,7 @@ function outcomeOf({
   return ambiguous || matches[0]?.kind !== 'account' ? 'inconclusive' : 'verified'
 }
 
-/** Returns the matches of a look-up at the account server for the verification log. */
+/** Returns the matches of the account server's look-up for the verification log. */
 function loggedMatches({ accounts, stamps }: LookUp): LoggedMatch[] {
   const byAccount = new Map(accounts.map((one) => [one.profile.id, one]))
   return [
@@ -139,7 +137,7 @@ export const verify: Handlers['verify'] = {
     }
   },
 
-  /** Words that match on this device are not sent to the account server. */
+  /** Looks up public words. Words that match on this device are not sent to the account server. */
   public: async ({ body }, context) => {
     const { account, home, caller } = context
     const keeper = keeperOf(context)
@@ -173,7 +171,7 @@ export const verify: Handlers['verify'] = {
 }
 
 export const verificationLog: Handlers['verificationLog'] = {
-  /** Returns the entries of the account, and those of this device that were not uploaded yet. */
+  /** Merges the account's entries with the entries of this device that are not uploaded yet. */
   list: async (page, { account, device }) => {
     const theirs = await account.verificationLog.list(page)
     if (device === null) return theirs
@@ -186,7 +184,8 @@ export const verificationLog: Handlers['verificationLog'] = {
     for (const entry of [...theirs.items, ...ours]) entries.set(entry.id, entry)
     const sorted = [...entries.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1))
     const merged = pageOf(sorted, page)
-    // The account may have more entries than it sent, even if all entries here fit on this page.
+    // The account server may have more entries than it returned, even if all local entries fit on
+    // this page.
     return {
       items: merged.items,
       next_cursor: merged.next_cursor ?? theirs.next_cursor,

@@ -1,8 +1,9 @@
 /**
- * The listener of the account server, both inside a daemon and in a process of its own. It limits
- * the requests of one device, and of one account: the requests in flight at each replica, and the
- * writes per minute at all replicas together. An account has the shares of four devices, so that
- * one device cannot shut out the others.
+ * The listener of the account server, inside a daemon or in a separate process.
+ *
+ * It limits the requests of each device and each account: the requests in flight at each replica,
+ * and the writes per minute at all replicas together. The limits of an account are four times those
+ * of a device, so that one device cannot block the others.
  */
 import { entrance, signedIn } from '../api/device/index.ts'
 import type { CallerSession, Visitor } from '../api/port.ts'
@@ -25,8 +26,9 @@ interface Share {
 }
 
 /**
- * The limits of a device or a token. A daemon sends few requests at once; a script sends its
- * requests through its daemon.
+ * The limits of a device or a token.
+ *
+ * A daemon sends few requests at once, and scripts send their requests through the daemon.
  */
 export const CALLER_SHARE: Share = { inFlight: 128, writes: 3000 }
 export const ACCOUNT_SHARE: Share = {
@@ -37,8 +39,10 @@ export const ACCOUNT_SHARE: Share = {
 const READS = new Set(['GET', 'HEAD'])
 
 /**
- * Paths by which a device finds and ends another device or a session. They count towards the
- * calling device and not towards its account: stolen devices must not delay their own revocation.
+ * Paths with which a user finds and ends another device or session.
+ *
+ * Requests to them count towards the calling device but not towards its account, so that stolen
+ * devices cannot delay their own revocation.
  */
 const REVOKING = new Set([
   'device/v1/key-logs',
@@ -54,13 +58,13 @@ const tooMany = (most: number) =>
     { headers: { 'Retry-After': '1' } },
   )
 
-/** The ids of the account and of the calling token or device. */
+/** Who sends a request: the ids of the account, and of the calling token or device. */
 interface Asking {
   readonly account: string
   readonly caller: string
 }
 
-/** Returns the shares that a request counts towards, by id. */
+/** Returns the limits that apply to a request, by the id that the request counts towards. */
 const sharesOf = ({ segments }: Request, { account, caller }: Asking) =>
   REVOKING.has(segments.slice(0, 3).join('/'))
     ? new Map([[caller, CALLER_SHARE]])
@@ -70,7 +74,7 @@ const sharesOf = ({ segments }: Request, { account, caller }: Asking) =>
       ])
 
 /**
- * Creates the limits of one listener.
+ * Creates the request limits of one listener.
  * @param takeWrite counts a write of a device or an account; throws AppError `rate_limited`
  */
 export function newAccountLoad(takeWrite: (subject: string, most: number) => Promise<void>) {
@@ -85,7 +89,7 @@ export function newAccountLoad(takeWrite: (subject: string, most: number) => Pro
 
   return {
     /**
-     * Admits a request.
+     * Admits a request and counts it as in flight.
      * @throws AppError `rate_limited`, with Retry-After
      */
     async enter(request: Request, asking: Asking): Promise<void> {
@@ -95,11 +99,12 @@ export function newAccountLoad(takeWrite: (subject: string, most: number) => Pro
       for (const subject of shares.keys()) inFlight.set(subject, (inFlight.get(subject) ?? 0) + 1)
       entered.set(request, [...shares.keys()])
       if (READS.has(request.method)) return
-      // The device first: a write that exceeds its limit does not count towards its account.
+      // The device is counted first, so that a write beyond the device's limit does not count
+      // towards its account.
       for (const [subject, { writes }] of [...shares].toReversed()) await takeWrite(subject, writes)
     },
 
-    /** Wraps a dispatcher so that a request counts as in flight until it is answered. */
+    /** Wraps a dispatcher so that requests stop counting as in flight when they are answered. */
     counting:
       (dispatch: Dispatch): Dispatch =>
       async (request) => {
@@ -114,9 +119,7 @@ export function newAccountLoad(takeWrite: (subject: string, most: number) => Pro
 
 type AccountLoad = ReturnType<typeof newAccountLoad>
 
-/**
- * The rows of the interface that an account server answers: daemons send them for their callers.
- */
+/** The rows of the documented interface that an account server answers. Daemons forward them. */
 const forAccounts = filterRows(rest, ({ by }) => by === 'account' || by === 'both')
 
 /** All rows that an account server answers. */
@@ -141,12 +144,13 @@ const notBound = () =>
   )
 
 /**
- * The default challenges of a 401, one for each accepted scheme (RFC 9110 section 11.6.1). They
- * have no error code, because neither scheme was rejected (RFC 6750 section 3).
+ * The default challenges of a 401, one for each accepted scheme (RFC 9110 section 11.6.1).
+ *
+ * They have no error code, because neither scheme was rejected (RFC 6750 section 3).
  */
 const CHALLENGES = { 'WWW-Authenticate': 'Bearer, DPoP algs="Ed25519 EdDSA"' }
 
-/** Wraps a dispatcher so that every 401 has a challenge: its own or the default ones. */
+/** Wraps a dispatcher so that every 401 has challenges: its own or the default ones. */
 const challenging =
   (dispatch: Dispatch): Dispatch =>
   async (request) => {
@@ -162,34 +166,34 @@ const challenging =
 const { method: RENEWING, path: RENEWAL } = entrance.session.renew
 
 /**
- * Returns whether a request without a session is the session renewal. The server verifies a proof
- * without a session on no other route, so that strangers cannot cause that work.
+ * Whether a request without a session is the session renewal.
+ *
+ * Only for this route does the server verify a proof without a session, so that strangers cannot
+ * cause that work elsewhere.
  */
 const renews = ({ method, segments }: Request) =>
   method === RENEWING && `/${segments.join('/')}` === RENEWAL
 
-/**
- * Returns the proof of a request in the form that the account server verifies; null without one.
- */
+/** Returns a request's DPoP proof for the account server to verify; null if there is none. */
 const proofOf = ({ proof, method, segments }: Request) =>
   proof === undefined ? null : { text: proof, method, path: `/${segments.join('/')}` }
 
 /**
- * Returns the id of the calling token or device. Not that of the session: a request that a device
- * repeats after it signed in again is the same operation, and counts towards the same share.
+ * Returns the id of the calling token or device.
+ *
+ * The session's id is not used. If a device repeats a request after it signed in again, it is the
+ * same operation and counts towards the same limit.
  */
 const idOf = ({ token, device, account }: CallerSession): string => token ?? device ?? account
 
-/**
- * Returns the access control of an account server, with the limits on the requests of an account.
- */
+/** Returns the access control of an account server, with the request limits. */
 const accountGate = (server: AccountServer, load: AccountLoad): Gate<Caller> => ({
   need: scopeTable(ACCOUNT_RULES),
   unauthorized,
   authenticate: async (request) => {
     const { token, scheme } = request
     if (scheme === 'DPoP' && token.startsWith('csm_')) throw notBound()
-    // A proof beside a bearer token does not make the token a bound one.
+    // A proof next to a bearer token is ignored, because it does not bind the token.
     const proof = scheme === 'DPoP' ? proofOf(request) : null
     const caller = await server.authenticate({ token, proof })
     await load.enter(request, { account: caller.account, caller: idOf(caller) })

@@ -1,6 +1,7 @@
 /**
- * Where a listener is: its port, bound before a server listens on it so that its number is known in
- * between; its local URL; and the Host values that it accepts.
+ * The address of a listener: its bound port, its local URL, and the Host values that it accepts.
+ *
+ * A port is bound before a server listens on it, so that the number is known earlier.
  */
 import { BoundSocket, type Server } from 'node:net'
 import { getSystemErrorMessage } from 'node:util'
@@ -9,14 +10,15 @@ import { StartError } from '../errors.ts'
 
 const hostOf = (bind: string) => (bind.includes(':') ? `[${bind}]` : bind)
 
-/** Returns the URL of a listener on this machine. */
+/** Returns the URL of a listener, for use on this machine. */
 export const urlOf = (bind: string, port: number): string => `http://${hostOf(bind)}:${port}`
 
 /**
- * Returns the Host values that a listener accepts, each with the origin of its own pages. On
- * loopback these are the address and `localhost`, with the port; then the host of its public
- * address, which a proxy in front passes on. Pages on loopback use the address alone, because a
- * browser may reach another program at `localhost`, on `[::1]`.
+ * Returns the Host values that a listener accepts, each with the origin of the listener's pages.
+ *
+ * On loopback, the values are the address and `localhost`, both with the port. If there is a public
+ * URL, its host is accepted too, because a proxy passes it on. Pages on loopback use only the
+ * address: at `localhost`, a browser may reach another program, which listens on `[::1]`.
  */
 export function hostsOf(
   bind: string,
@@ -26,7 +28,7 @@ export function hostsOf(
   const hosts = new Map<string, string>()
   const { origin } = new URL(urlOf(bind, port))
   for (const name of isLoopback(bind) ? [hostOf(bind), 'localhost'] : []) {
-    // On port 80 clients omit the port in Host and Origin (RFC 9110 section 4.2.3).
+    // On port 80, clients omit the port in Host and Origin (RFC 9110 section 4.2.3).
     const { host } = new URL(`http://${name}:${port}`)
     hosts.set(`${name}:${port}`, origin).set(host, origin)
   }
@@ -34,7 +36,7 @@ export function hostsOf(
   return hosts
 }
 
-/** Where to listen: an IPv4 or IPv6 address, never a name, and a port, or 0 for any free port. */
+/** Where to listen: an IPv4 or IPv6 address (never a name), and a port (0: any free port). */
 export interface ListenAddress {
   readonly bind: string
   readonly port: number
@@ -52,8 +54,8 @@ const notHad = ({ bind, port }: ListenAddress, { code, errno, message }: NodeJS.
       )
 
 /**
- * Binds a port. A caller that does not listen on it must close it.
- * @throws StartError if it is taken, or the address cannot be bound
+ * Binds a port. The caller must close it if no server listens on it.
+ * @throws StartError if the port is taken or the address cannot be bound
  */
 export function takePort(place: ListenAddress): BoundSocket {
   try {
@@ -64,8 +66,8 @@ export function takePort(place: ListenAddress): BoundSocket {
 }
 
 /**
- * Makes a server listen on the port that was bound for it.
- * @throws StartError if another program, which bound it too, listened first
+ * Makes a server listen on a port that `takePort` bound.
+ * @throws StartError if another program bound the port too and listened first
  */
 export const listenOn = (server: Server, taken: BoundSocket, place: ListenAddress): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -1,21 +1,22 @@
 /**
- * Memory for the request bodies of one listener. Each body is one growing buffer, because a buffer
- * for each chunk costs some 400 bytes even if the chunk has one byte. The sum over all bodies is
- * bounded. Beyond it, the owner with the largest bodies in memory loses the body that has received
- * nothing for longest, so that no token can drop the bodies of another that uses less memory.
+ * Memory for the request bodies of one listener.
  *
- * Large bodies of one token are parsed one after the other, and other requests are served in
- * between.
+ * Each body is one growing buffer, because a separate buffer for each chunk costs about 400 bytes
+ * even if the chunk has one byte. The sum over all bodies is limited. If it is exceeded, the token
+ * with the most memory loses the body that has received nothing for the longest time. A token
+ * therefore cannot cause the loss of bodies of a token that uses less memory.
+ *
+ * Large bodies of one token are parsed one at a time, and other requests are served in between.
  */
 import { AppError } from '../errors.ts'
 
-/** From this size on, in bytes, parsing blocks the event loop for some time. */
+/** The size of a large body in bytes. Parsing such a body noticeably blocks the event loop. */
 export const LARGE_BYTES = 256 * 1024
 
 /**
- * Creates the queues of one listener.
- * @returns a function that resolves when the next body of a token may be parsed, in a turn of the
- * event loop of its own
+ * Creates the queues for the large bodies of one listener.
+ * @returns a function that resolves when the next large body of a token may be parsed; each body
+ * gets a separate turn of the event loop
  */
 export function newLargeBodies(): (token: string) => Promise<void> {
   const last = new Map<string, Promise<void>>()
@@ -30,7 +31,7 @@ export function newLargeBodies(): (token: string) => Promise<void> {
   }
 }
 
-/** The most bytes that all bodies of a listener may occupy. */
+/** The maximum memory for all bodies of a listener, in bytes. */
 const MOST_BYTES = 64 * 1024 * 1024
 
 const dropped = () =>
@@ -44,7 +45,7 @@ interface BodyBuffer {
   /** Appends a chunk. */
   append(chunk: Buffer): void
   /**
-   * Returns all bytes received. The body can no longer be dropped, but counts until its release.
+   * Returns all received bytes. The body can no longer be dropped, but counts until it is released.
    */
   finish(): Buffer
   /** Stops counting this body. */
@@ -53,37 +54,38 @@ interface BodyBuffer {
 
 /**
  * Begins a body.
- * @param of `owner`: the token that sends the body, or an empty string for all bodies without
- * one; `limit`: the most bytes that it may have
- * @param drop called, with a 408, when the body is dropped
+ * @param of `owner`: the digest of the token that sends the body, or an empty string for bodies
+ * without a token; `limit`: the body's maximum size in bytes
+ * @param drop called with a 408 when the body is dropped
  */
 export type BodyMemory = (
   of: { readonly owner: string; readonly limit: number },
   drop: (error: AppError) => void,
 ) => BodyBuffer
 
-/** The bodies of one token. */
+/** The bodies of one owner. */
 interface Share {
-  /** How many bodies there are. The share exists while it has one. */
+  /** The number of bodies. The share is deleted when there are none. */
   bodies: number
-  /** The memory of the bodies, in bytes. */
+  /** The memory that the bodies use, in bytes. */
   held: number
   /**
-   * The bodies being received, each with a function that drops it, in the order of their
-   * progress.
+   * The bodies that are being received, each with a function that drops it.
+   *
+   * The body that has received nothing for the longest time is first.
    */
   readonly receiving: Map<object, () => void>
-  /** The last body that made progress. */
+  /** The body that received data last. */
   latest: object | null
 }
 
-/** Returns the memory of one listener. */
+/** Creates the body memory of one listener. */
 export function newBodyMemory(): BodyMemory {
-  /** The shares of the owners that have a body, by owner. */
+  /** The shares by owner. Only owners with at least one body have a share. */
   const shares = new Map<string, Share>()
   let sum = 0
 
-  /** Returns the share of an owner, with one body more. */
+  /** Returns an owner's share after counting one more body in it. */
   function enter(owner: string): Share {
     let share = shares.get(owner)
     if (share === undefined) {
@@ -95,8 +97,9 @@ export function newBodyMemory(): BodyMemory {
   }
 
   /**
-   * Returns the function that drops the idle body; undefined if there is no body but
-   * `progressing`.
+   * Returns the function that drops the next body to be dropped; undefined if there is none.
+   *
+   * `progressing` is the body that is receiving data now, which is never dropped.
    */
   function findIdle(progressing: object): (() => void) | undefined {
     let most = 0
@@ -150,7 +153,7 @@ export function newBodyMemory(): BodyMemory {
           share.receiving.set(key, dropThis)
           share.latest = key
         }
-        // Most bodies have one chunk, which needs no copy.
+        // Most bodies have only one chunk, which need not be copied.
         if (size === 0) hold(chunk)
         else {
           if (end > bytes.length) {

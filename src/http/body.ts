@@ -1,7 +1,8 @@
 /**
- * Reads request bodies: JSON in UTF-8, or a form or JSON as text if the row asks for it. Size (in
- * bytes) and nesting depth are bounded. The dispatcher reads a body only after all other checks
- * of the request have passed.
+ * Reads and parses request bodies: JSON in UTF-8 or, if the row declares it, a form or text.
+ *
+ * The size (in bytes) and the nesting depth are limited. The dispatcher reads a body only after all
+ * other checks of the request have passed.
  */
 import type { IncomingMessage } from 'node:http'
 import { DEEPEST_TEXT, newShapeCheck } from '../api/json-shape.ts'
@@ -11,7 +12,7 @@ import { type BodyMemory, LARGE_BYTES } from './body-memory.ts'
 const tooLarge = (limit: number) =>
   new AppError('payload_too_large', `The body is larger than the limit of ${limit} bytes.`)
 
-/** Returns whether a request announces content (RFC 9112 section 6). */
+/** Whether a request announces a body (RFC 9112 section 6). */
 export const hasBody = (req: IncomingMessage) =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 
@@ -31,8 +32,8 @@ function checkType(req: IncomingMessage, wanted: string): void {
 }
 
 /**
- * Reads a body into `memory`. The caller must release it.
- * @param check called with each chunk as it arrives; an error that it throws ends the reading
+ * Reads a body into `memory`, which the caller must release.
+ * @param check called with each chunk as it arrives; if it throws, the reading ends with that error
  */
 function read(
   req: IncomingMessage,
@@ -69,7 +70,7 @@ function read(
   })
 }
 
-/** Returns whether the quote at `at` is escaped: preceded by an odd number of backslashes. */
+/** Whether the quote at `at` is escaped: an odd number of backslashes precedes it. */
 function isEscaped(text: string, at: number): boolean {
   let before = at
   while (text[before - 1] === '\\') before--
@@ -77,11 +78,12 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /**
- * Rejects two things that JSON allows and no schema here uses: a `__proto__` member, which would
- * reach an object's prototype, and a duplicate name, which parsers resolve differently (RFC 8259
- * section 4).
- * @param text valid JSON; its depth was checked while it arrived
- * @throws AppError invalid_json
+ * Rejects two things that JSON permits but that can be misread.
+ *
+ * A member `__proto__` would reach an object's prototype. A duplicate name is resolved differently
+ * by different parsers (RFC 8259 section 4).
+ * @param text valid JSON, with a depth that was checked while the text arrived
+ * @throws AppError `invalid_json`
  */
 function checkNames(text: string): void {
   const open: (Set<unknown> | null)[] = []
@@ -111,8 +113,8 @@ const decoded = (bytes: Uint8Array) =>
   new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
 
 /**
- * Decodes text that another component parses as JSON.
- * @throws AppError invalid_json if it is not UTF-8
+ * Decodes a text that another component parses as JSON.
+ * @throws AppError `invalid_json` if it is not UTF-8
  */
 function parseText(bytes: Uint8Array): string {
   try {
@@ -124,7 +126,7 @@ function parseText(bytes: Uint8Array): string {
 
 /**
  * Parses the bytes of a JSON body.
- * @throws AppError invalid_json; the message gives the position, never the content
+ * @throws AppError `invalid_json`; the message gives the position, never the content
  */
 function parseJson(bytes: Uint8Array): unknown {
   let text: string
@@ -143,9 +145,7 @@ function parseJson(bytes: Uint8Array): unknown {
   return value
 }
 
-/**
- * Returns the error for an unreadable form, as OAuth clients expect it (RFC 6749 section 5.2).
- */
+/** Returns the error for a malformed form, in the format of OAuth (RFC 6749 section 5.2). */
 const badForm = (message: string) =>
   new AppError('invalid_request', message, { details: { error_description: message } })
 
@@ -158,9 +158,11 @@ function decodeFormText(text: string): string {
 }
 
 /**
- * Parses the bytes of a form (RFC 6749 appendix B). Section 3.2: a parameter without a value is
- * omitted, and a duplicate one is rejected, because parsers resolve it differently.
- * @throws AppError invalid_request; the message does not quote the form
+ * Parses the bytes of a form (RFC 6749 appendix B).
+ *
+ * As section 3.2 requires, a parameter without a value is omitted, and a duplicate parameter is
+ * rejected.
+ * @throws AppError `invalid_request`; the message does not quote the form
  */
 export function parseForm(bytes: Uint8Array): Record<string, string> {
   const values = new Map<string, string>()
@@ -193,12 +195,14 @@ const KINDS = {
 } as const
 
 /**
- * Reads and parses the body of a request. Without a body, JSON is undefined, a form has no
- * parameters and text is empty.
- * @param of `limit`: the largest accepted body, in bytes; `owner`: the owner of the memory share,
- * as in `BodyMemory`; `as`: how the body is parsed; `proceed`: called before reading, so that
- * `100 Continue` is sent only for a body that will be read; `whenLarge`: awaited before a large
- * body is parsed; `memory`: holds the bytes until they are parsed
+ * Reads and parses the body of a request.
+ *
+ * Without a body, the result is undefined for JSON, an object without members for a form, and an
+ * empty string for text.
+ * @param of `limit`: the maximum size in bytes; `owner`: whose share of the memory is used (see
+ * `BodyMemory`); `as`: how the body is parsed; `proceed`: called before reading, so that `100
+ * Continue` is sent only for a body that will be read; `whenLarge`: awaited before a large body is
+ * parsed; `memory`: stores the bytes until they are parsed
  * @throws AppError 400, 408, 413 or 415
  */
 export async function readBody(

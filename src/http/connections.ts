@@ -1,72 +1,74 @@
 /**
- * Tracks the connections of a listener and the pending responses of each. The number of connections
- * is bounded: at the limit, a new connection replaces the one that has had no pending response for
- * longest. The bytes that clients have not read yet are bounded, too. An orderly stop sends the
- * pending responses and closes the other connections at once.
+ * Tracks a listener's TCP connections, and the pending responses of each.
+ *
+ * The number of connections is limited. At the limit, a new connection replaces the one that has
+ * had no pending response for the longest time. The number of bytes that clients have not read is
+ * limited too. An orderly stop sends the pending responses and closes all other connections
+ * immediately.
  */
 import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 
-/** The number of pending responses of a connection. */
+/** The number of a connection's pending responses. */
 const OWED = Symbol('answers owed')
-/** The bytes that had arrived when the last of its responses was sent. */
+/** The number of bytes that had arrived when the connection's last response was sent. */
 const READ = Symbol('bytes read')
-/** Since when it has had no pending response, by `performance.now()`. */
+/** The time (`performance.now()`) since which the connection has had no pending response. */
 const SINCE = Symbol('owed nothing since')
 type Connection = Socket & { [OWED]?: number; [READ]?: number; [SINCE]?: number }
 
-/** How long a stop waits for work on closed connections to end, in milliseconds. */
+/** How long a stop waits for work of closed connections, in milliseconds. */
 const LAST_WORDS_MS = 1_000
-/**
- * How often connections without a pending response are checked for their age, in milliseconds.
- */
+/** How often the age of connections without a pending response is checked, in milliseconds. */
 const CHECK_MS = 1_000
 
 interface ConnectionLimits {
   /** The maximum number of open connections. */
   readonly most: number
   /**
-   * How long a connection may have no pending response, in milliseconds, even if it sends bytes
-   * meanwhile.
+   * How long a connection may have no pending response, in milliseconds.
+   *
+   * Bytes that the connection sends do not extend this time.
    */
   readonly idleMs: number
 }
 
 interface Connections {
   /**
-   * Counts a response on this connection as pending until it was sent or the connection has
-   * closed.
-   * @param left called at that time
+   * Counts a response as pending until it was sent or its connection has closed.
+   * @param left called when the response is no longer pending
    */
   owe(
     socket: Socket,
     res: ServerResponse,
     left: (socket: Socket, res: ServerResponse) => void,
   ): void
-  /** Registers work on a request. A stop waits for it even if its connection was closed. */
+  /** Registers work on a request. A stop waits for the work even if the connection has closed. */
   run(work: Promise<void>): void
-  /** Returns whether the server is stopping and accepts nothing new. */
+  /** Whether the server is stopping and accepts no more requests. */
   isStopping(): boolean
   /**
-   * Accepts no more connections, waits for pending responses for at most `graceMs`, then closes
-   * the rest.
+   * Stops the server: accepts no more connections and waits for the pending responses.
+   *
+   * After `graceMs`, all remaining connections are closed.
    */
   stop(graceMs: number): Promise<void>
 }
 
 /**
- * Tracks the connections of a server that does not listen yet.
+ * Tracks the connections of a server, which must not listen yet.
  *
- * Node's own limit (`maxConnections`) would reject the newest connection, so that silent
- * connections could keep all others out. Its idle timeout starts again with each byte, also with
- * the blank lines that RFC 9112 section 2.2 allows before a request.
+ * Node's own mechanisms are not sufficient. `maxConnections` rejects the newest connection, so
+ * silent connections could keep all others out. Its idle timeout starts again with each byte, even
+ * with the blank lines that RFC 9112 section 2.2 permits before a request.
  */
 export function newConnections(server: Server, { most, idleMs }: ConnectionLimits): Connections {
   const open = new Set<Connection>()
   /**
-   * Connections without a pending response, the longest first. A connection that has sent a part
-   * of a request is ordered by the same rule, or partial requests would displace well-behaved
-   * connections.
+   * Connections without a pending response; the one that has waited longest comes first.
+   *
+   * A connection that has sent a part of a request gets no preference. Otherwise partial requests
+   * would displace well-behaved connections.
    */
   const unowed = new Set<Connection>()
   let stopping = false
@@ -112,7 +114,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
     Math.min(CHECK_MS, idleMs),
   ).unref()
 
-  /** Returns whether no response is pending and no part of another request has arrived. */
+  /** Whether a connection has no pending response and has sent no part of another request. */
   const isIdle = (socket: Connection) =>
     (socket[OWED] ?? 0) === 0 &&
     socket.bytesRead === (socket[READ] ?? 0) &&
@@ -142,7 +144,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
 
     async stop(graceMs) {
       stopping = true
-      // Node's own method would also cut responses that are complete and not sent yet.
+      // `http.Server.close` would also cut responses that are complete but not yet sent.
       const ended = new Promise<void>((resolve) => {
         NetServer.prototype.close.call(server, () => resolve())
       })
@@ -153,7 +155,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
       await ended
       clearTimeout(late)
       clearInterval(checking)
-      // Only the timer of the server is left to close.
+      // This only ends the server's timer.
       server.close()
       await new Promise<void>((resolve) => {
         const lastWords = setTimeout(resolve, LAST_WORDS_MS)
@@ -167,18 +169,19 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
   }
 }
 
-/** The most bytes that may wait on all connections of a listener. */
+/** The maximum number of bytes that may wait to be sent, over all connections of a listener. */
 const MOST_UNREAD = 64 * 1024 * 1024
 
 /**
- * Bounds the response bytes that clients have not read yet. Bytes that the system does not accept
- * stay in memory until the client reads, so the sum over all connections is bounded. Beyond it,
- * the connection that has not read for longest is closed.
- * @returns a function to call when a response was written completely; it counts the unsent bytes
- * until they are sent
+ * Limits the response bytes that clients have not read.
+ *
+ * Bytes that the operating system does not accept stay in memory until the client reads. If their
+ * sum exceeds the limit, the connection that has not read for the longest time is closed.
+ * @returns a function that must be called when a response was written completely; it counts the
+ * unsent bytes until they are sent
  */
 export function newUnread(): (socket: Socket, res: ServerResponse) => void {
-  /** Unsent bytes by connection. A `Map` keeps its order, so the oldest comes first. */
+  /** The unsent bytes by connection, oldest first. */
   const waiting = new Map<Socket, number>()
   let sum = 0
   const forget = (socket: Socket) => {

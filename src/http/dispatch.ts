@@ -1,7 +1,8 @@
 /**
- * Turns a request into an answer: authorize → find the row → validate → answer. The dispatcher
- * uses tables and scopes, and of HTTP only the method and the path. Servers and tools both call
- * it.
+ * Dispatches a request: checks the caller, finds the row, validates the input, calls the answer.
+ *
+ * Of HTTP, the dispatcher uses only the method and the path. The HTTP server and the tools both
+ * call it.
  */
 import { hash } from 'node:crypto'
 import { channel } from 'node:diagnostics_channel'
@@ -20,53 +21,59 @@ import type { Act, Once } from '../storage/idempotency.ts'
 type BodyKind = 'json' | 'form' | 'text'
 
 export interface Request {
-  /** The request id, as in the response and in the log. */
+  /** The request id, which is also in the response and in the log. */
   readonly id: string
   /**
-   * Returns the uid of the peer; null if it is not known. The server looks it up only if it is
-   * needed, because the look-up queries the system.
+   * Returns the uid of the process at the other end of the connection; null if it is unknown.
+   *
+   * The server looks the uid up only if it is needed, because the look-up is a system call.
    */
   readonly peer: () => number | null
   readonly method: string
   readonly segments: readonly string[]
   readonly query: string
-  /** The media types that the caller accepts (RFC 9110 section 12.5.1); empty if it sent none. */
+  /** The accepted media types (RFC 9110 section 12.5.1); empty if the caller did not send any. */
   readonly accept: string
   /** The token; null if the request has none. */
   readonly token: string | null
-  /** SHA-256 of the token in hex, if it is already computed. */
+  /** SHA-256 of the token in hex, if it has been computed already. */
   readonly digest?: string
   /**
-   * How the token was presented: alone (RFC 6750, the default) or as bound to a key (RFC 9449).
+   * How the token was sent: as a bearer token (RFC 6750, the default), or bound to a key (RFC
+   * 9449).
    */
   readonly scheme?: 'Bearer' | 'DPoP'
   /**
-   * A proof of possession of a key (RFC 9449), if the request carries one. The scheme DPoP
-   * requires it.
+   * A proof that the caller has a key (RFC 9449), if the request contains one.
+   *
+   * The scheme DPoP requires a proof.
    */
   readonly proof?: string | undefined
-  /** The `Idempotency-Key`, if the request carries one. */
+  /** The `Idempotency-Key`, if the request has one. */
   readonly idempotencyKey?: string | undefined
-  /** Returns a header field by its lower-case name, for rows that pass their body on as text. */
+  /**
+   * Returns a header field by its lower-case name, for rows with a body that is passed on as text.
+   */
   readonly header?: (name: string) => string | undefined
   /**
-   * Reads a body of at most `limit` bytes: JSON, parsed, undefined if there is none; a form, as
-   * an object of strings; or text.
+   * Reads a body of at most `limit` bytes.
+   *
+   * Returns parsed JSON (undefined if there is no body), a form as an object of strings, or text.
    */
   body(limit: number, as?: BodyKind): Promise<unknown>
 }
 
-/** A request that carries a token. */
+/** A request that has a token. */
 type Presented = Request & { readonly token: string }
 
 interface DispatchResult {
-  /** Method and path as in the table. */
+  /** The method and the path, as in the table. */
   readonly route: string
   readonly status: number
   /** The value described by the row's `reply` or `media`; undefined for 204. */
   readonly value: unknown
   readonly media: boolean
-  /** The path of the resource that a 201 created, if it can be read. */
+  /** The path of the resource that a 201 created; absent if the resource cannot be read. */
   readonly location?: string
 }
 
@@ -75,7 +82,7 @@ export interface Outcome {
   readonly request: Pick<Request, 'id' | 'peer'>
   /** The id from `Gate.callerId`; null if no caller was recognised or none was needed. */
   readonly callerId: string | null
-  /** Method and path as in the table; null if it has no such row. */
+  /** The method and the path, as in the table; null if the table has no such row. */
   readonly route: string | null
   readonly status: number
   /** The code of the error; null if the request succeeded. */
@@ -84,34 +91,42 @@ export interface Outcome {
   readonly created: string | undefined
 }
 
-/** The access control of a table: its scope table, and the callers behind tokens. */
+/** The access control of a table: its scope table, and how callers are authenticated. */
 export interface Gate<Caller extends { readonly scope: AccessLevel }> {
   need(method: string, segments: readonly string[]): Need
-  /** @throws AppError 401 for a token that is invalid or presented in the wrong way */
+  /**
+   * Returns the caller that a token belongs to.
+   * @throws AppError 401 if the token is invalid, or was sent in the wrong way
+   */
   authenticate(request: Presented): Caller | Promise<Caller>
-  /** Returns the error for a missing token; by default that of the daemon. */
+  /** Returns the error for a missing token (default: the daemon's error). */
   unauthorized?(): AppError
   /**
-   * Returns the context that an answer gets beside its input; a promise only if it needs one.
+   * Returns the context that an answering function gets besides its input.
+   *
+   * It returns a promise only if necessary.
    * @param caller null on a public route
-   * @param act the operation that the answer is part of, if the request may be repeated; else
+   * @param act the operation that the request belongs to, if the request may be repeated; otherwise
    * null
    */
   context(caller: Caller | null, request: Request, act: Act | null): unknown
   /**
-   * Runs a request with an Idempotency-Key once. Without it, or `callerId`, the field is ignored.
+   * Runs a request with an Idempotency-Key only once.
+   *
+   * If `once` or `callerId` is missing, the header field is ignored.
    */
   readonly once?: Once
   /**
-   * Returns the owner of a caller's idempotency keys: unique among all callers, and the same in
-   * every request of this one.
+   * Returns the owner of a caller's idempotency keys.
+   *
+   * It must be unique among all callers, and the same in every request of one caller.
    */
   callerId?(caller: Caller): string
-  /** Called with the outcome of every request, before its response is sent. */
+  /** Called with the outcome of every request, before the response is sent. */
   record?(outcome: Outcome): void
 }
 
-/** An error of a row. */
+/** An error that a row returned. */
 export interface RowFailure {
   readonly table: Table
   readonly route: Route
@@ -120,8 +135,10 @@ export interface RowFailure {
 }
 
 /**
- * The diagnostics channel of a `RowFailure` for each error of a row. Tests subscribe to it, and
- * compare the code with those that the row declares (`test/declared-errors.ts`).
+ * The name of the diagnostics channel on which each error of a row is published (`RowFailure`).
+ *
+ * Tests subscribe to it, and compare the code with the codes that the row declares
+ * (`test/declared-errors.ts`).
  */
 export const ROW_FAILURES = 'countersign:row-failures'
 const rowFailures = channel(ROW_FAILURES)
@@ -131,12 +148,12 @@ type Answerers = Readonly<Record<string, Readonly<Record<string, Answerer>>>>
 
 interface Row {
   readonly route: Route
-  /** Method and path. */
+  /** The method and the path. */
   readonly name: string
   readonly answer: Answerer
   readonly media: boolean
   readonly location: boolean
-  /** Whether an Idempotency-Key is honoured. */
+  /** Whether the row honours an Idempotency-Key. */
   readonly once: boolean
 }
 
@@ -158,7 +175,8 @@ function succeeded({
 }: Pick<DispatchResult, 'status' | 'value' | 'media'>): Came {
   const { id, status: own } = (value ?? {}) as { id?: unknown; status?: unknown }
   return {
-    // Media carry their own status: a stream, a page, or the rejection of another protocol.
+    // Media have their own status: they can be a stream, a page, or the rejection by another
+    // protocol.
     status: media && typeof own === 'number' ? own : status,
     error: null,
     created: status === 201 && typeof id === 'string' ? id : undefined,
@@ -169,21 +187,24 @@ const unauthorized = () =>
   new AppError(
     'unauthorized',
     'This route needs a token. Send "Authorization: Bearer <token>". POST /api/v1/token creates a token.',
-    // RFC 6750 section 3: no error code if the request had no credentials.
+    // RFC 6750 section 3: a challenge has no error code if the request had no credentials.
     { headers: { 'WWW-Authenticate': 'Bearer' } },
   )
 
-/** Returns a path for an error message, redacted: a client may have put a token there. */
+/**
+ * Returns a path for an error message. It is redacted, because a client may have put a token there.
+ */
 const shown = (segments: readonly string[]) => redact(segments.join('/'))
 
 /**
- * Returns the SHA-256 (hex) of method, path, query and body. It distinguishes requests under the
- * same Idempotency-Key.
+ * Returns the SHA-256 (hex) of method, path, query and body.
+ *
+ * It shows whether two requests with the same Idempotency-Key are equal.
  */
 const fingerprintOf = ({ method, segments, query }: Request, body: unknown): string =>
   hash('sha256', JSON.stringify([method, segments, query, body ?? null]), 'hex')
 
-/** Returns a body or an answer without its secret member, if the row names one. */
+/** Returns a body or an answer without the secret member that the row declares, if any. */
 function withoutSecret({ secret }: Route, value: unknown): unknown {
   if (secret === undefined || typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== secret))
@@ -196,8 +217,8 @@ const kindOf = ({ form, text }: Route): BodyKind =>
 
 /**
  * Creates the dispatcher of a table.
- * @param answerers the answers of every row, by group and name. Callers pass values of the mapped
- * types, so the compiler has checked that none is missing.
+ * @param answerers the answering functions of all rows, by group and name. Callers must pass values
+ * of the mapped types, with which the compiler checks that none is missing.
  */
 export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
   table: Table,
@@ -224,8 +245,10 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
   }
 
   /**
-   * Returns the caller behind the token; null if the request needs none. The result is a promise
-   * only if the gate returns one, because every request would pay for it.
+   * Returns the caller of a request; null if the request needs none.
+   *
+   * Returns a promise only if the gate does, because every request would pay for an additional
+   * promise.
    * @throws AppError 401
    */
   function identify(request: Request, need: Need): Caller | null | Promise<Caller> {
@@ -250,30 +273,28 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
     return found
   }
 
-  /** Returns the path parameters and the parsed query; the answerer gets parsed values only. */
+  /** Returns the path parameters and the parsed query. */
   function inputOf(row: Row, params: Record<string, string>, { query }: Request) {
     const { route } = row
-    // Pages are opened from mails, and mail clients append parameters of their own. On other
-    // routes an unknown parameter is a mistake.
+    // A page accepts any query, because mail clients add parameters to the links that they open. On
+    // other routes, an unknown parameter is a mistake.
     if (route.query === undefined && (query === '' || row.media)) return params
     const schema = route.query ?? NOTHING
     const parsed = parse('query', schema, decodeQuery(schema, query)) as object
     return { ...params, ...parsed }
   }
 
-  /** Parses a body, once it was read, by the schema of its row. */
+  /** Parses a body with the schema of its row. */
   function parsedBody(route: Route, body: unknown): { body?: unknown } {
-    // valibot accepts an array as an object without required members; no body here is an array.
+    // valibot accepts an array for an object schema without required members, but no body may be an
+    // array.
     if (Array.isArray(body)) throw invalid('body', [{ path: '', message: 'Expected an object.' }])
     if (route.body !== undefined) return { body: parse('body', route.body, body) }
     if (body !== undefined) parse('body', NOTHING, body)
     return {}
   }
 
-  /**
-   * Calls the answerer of a row with valid input. Adds a promise only if needed, as `identify`
-   * does.
-   */
+  /** Calls the answering function of a row. Creates an additional promise only if necessary. */
   function valueOf(
     row: Row,
     input: object,
@@ -300,8 +321,8 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
     gate.need(method, segmentsOf(path))
 
   /**
-   * Returns the size of the largest body that is read from a caller, in bytes.
-   * @throws AppError insufficient_scope if the row calls another row that the caller may not call
+   * Returns the maximum body size for a caller, in bytes.
+   * @throws AppError `insufficient_scope` if the row calls another row that the caller may not call
    */
   function limitFor(route: Route, params: Record<string, string>, caller: Caller | null): number {
     const called = route.calls?.(params) ?? null
@@ -317,7 +338,7 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
     return route.limitOf?.(params, may) ?? route.limit ?? MIB
   }
 
-  /** Validates and answers a request that is authorised. */
+  /** Validates and answers a request after its caller was authorised. */
   async function answerTo(
     request: Request,
     { value: row, params }: RouteMatch<Row>,
@@ -344,7 +365,7 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
 
   /**
    * Returns the row of a request; null if there is none.
-   * @param found the row, if the dispatcher has found it already
+   * @param found the row, if the dispatcher has already found it
    */
   function rowOf({ method, segments }: Request, found: RouteMatch<Row> | null): Row | null {
     const match = found ?? router.find(method, segments)
@@ -353,7 +374,7 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
 
   /**
    * Passes the outcome of a request to the gate, if the gate records outcomes.
-   * @param found the row; null if the request failed before the dispatcher found it
+   * @param found the row; null if the request failed before the row was found
    */
   function record(
     request: Request,
@@ -370,7 +391,7 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
     })
   }
 
-  /** Publishes an error of a row on the channel, if that has subscribers. */
+  /** Publishes an error of a row on the diagnostics channel, if the channel has subscribers. */
   function publish(request: Request, found: RouteMatch<Row> | null, code: ErrorCode): void {
     if (!rowFailures.hasSubscribers) return
     const row = rowOf(request, found)

@@ -1,15 +1,18 @@
 /**
- * Reads the header fields for the guard and the server from the raw headers, the token and its
- * scheme included. Node's own object joins or drops repeated fields, and a proxy in front may have
- * used another of them. That object also takes longer to build than the whole guard.
+ * Reads the header fields that the guard and the server need, including the token and its scheme.
+ *
+ * The fields come from Node's raw headers. The object `headers` joins or drops repeated fields, so
+ * a proxy might have used a different one of them. Building that object also takes longer than the
+ * whole guard.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { tokenDigest } from '../auth/tokens.ts'
 
 /**
- * Header fields by lower-case name; undefined if not sent. Repeated fields are joined (RFC 9110
- * section 5.3).
+ * Header fields by lower-case name; undefined if a field was not sent.
+ *
+ * Repeated fields are joined (RFC 9110 section 5.3).
  */
 export interface Fields {
   host: string | undefined
@@ -24,16 +27,14 @@ export interface Fields {
   'countersign-nonce': string | undefined
   dpop: string | undefined
   'idempotency-key': string | undefined
-  /** How often each of the fields was sent that may occur once only. */
+  /** How often the fields were sent that may occur only once. */
   hosts: number
   authorizations: number
   proofs: number
   keys: number
 }
 
-/**
- * Marks the lengths of the names read here. Most other fields are skipped by their length alone.
- */
+/** Marks the lengths of the field names that are read. Most other fields are skipped by length. */
 const LENGTHS = Uint8Array.from({ length: 32 }, (_, length) =>
   [4, 6, 7, 13, 14, 15, 17].includes(length) ? 1 : 0,
 )
@@ -43,7 +44,7 @@ const LETTER_I = 0x69
 const joined = (before: string | undefined, value: string) =>
   before === undefined ? value : `${before}, ${value}`
 
-/** Returns the fields of a request. */
+/** Returns the header fields of a request. */
 export function fieldsOf({ rawHeaders }: IncomingMessage): Fields {
   const fields: Fields = {
     host: undefined,
@@ -66,7 +67,7 @@ export function fieldsOf({ rawHeaders }: IncomingMessage): Fields {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const raw = rawHeaders[i] as string
     if (LENGTHS[raw.length] !== 1) continue
-    // Nearly all clients send Accept-Encoding, which has the length of Idempotency-Key.
+    // Nearly all clients send Accept-Encoding, which is as long as Idempotency-Key.
     if (raw.length === 15 && (raw.charCodeAt(0) | 0x20) !== LETTER_I) continue
     const name = raw.toLowerCase()
     const value = rawHeaders[i + 1] as string
@@ -106,23 +107,26 @@ interface PresentedToken {
   readonly authorization: string
   readonly scheme: 'Bearer' | 'DPoP'
   readonly token: string | null
-  /** SHA-256 of the token in hex; empty without one. */
+  /** SHA-256 of the token in hex; empty if there is no token. */
   readonly digest: string
 }
 
-/** The last credential that a connection sent. */
+/** The last credential that was sent on a connection. */
 const CREDENTIAL = Symbol('credential')
 type Connection = Socket & { [CREDENTIAL]?: PresentedToken }
 
 const SCHEMES = /^(bearer|dpop) +(.*)$/i
 
 /**
- * Returns the scheme and the token of an Authorization field (RFC 6750 section 2.1, RFC 9449
- * section 7.1). Another scheme counts as no token (RFC 6750 section 3.1). A malformed token is
- * passed on, so that it gets the same error as every wrong token.
+ * Returns the scheme and the token of an Authorization field.
+ *
+ * Any other scheme counts as no token (RFC 6750 section 3.1). A malformed token is returned too, so
+ * that it gets the same error as every wrong token.
+ * @see RFC 6750 section 2.1, RFC 9449 section 7.1
  */
 function read(authorization: string, proofs: boolean): Pick<PresentedToken, 'scheme' | 'token'> {
-  // The scheme is case-insensitive (RFC 9110 section 11.1); nearly all clients use this spelling.
+  // A shortcut. The scheme is case-insensitive (RFC 9110 section 11.1), but nearly all clients
+  // write it this way.
   if (authorization.startsWith('Bearer '))
     return { scheme: 'Bearer', token: authorization.slice(7).trim() }
   const [, name = '', token = ''] = SCHEMES.exec(authorization) ?? []
@@ -132,11 +136,13 @@ function read(authorization: string, proofs: boolean): Pick<PresentedToken, 'sch
 }
 
 /**
- * Returns the credential of a request. A connection mostly sends the same one again, so its last
- * one is cached with its digest. It is compared only with input of the same connection, so the
- * duration of the comparison leaks nothing.
- * @param proofs whether the listener accepts tokens bound to a key; if not, the scheme DPoP
- * counts as no token
+ * Returns the credential of a request.
+ *
+ * Most requests on a connection have the same credential, so the last one is cached with its
+ * digest. It is compared only with input of the same connection, so the duration of the comparison
+ * reveals nothing.
+ * @param proofs whether the listener accepts tokens that are bound to a key; if not, the scheme
+ * DPoP counts as no token
  */
 export function credentialOf(socket: Socket, fields: Fields, proofs: boolean): PresentedToken {
   const connection: Connection = socket

@@ -1,7 +1,8 @@
 /**
- * Checks every request before any look-up, in this order: framing → Host → Origin and Sec-Fetch →
- * path → peer. Without these checks, a loopback port would be open to every page in the browser
- * and to every user of the machine.
+ * Checks every request before any look-up.
+ *
+ * The order is framing, Host, Origin and Sec-Fetch, path, peer. Without these checks, any page in
+ * the browser and any user of the machine could use a loopback port.
  */
 import type { IncomingMessage } from 'node:http'
 import { AppError } from '../errors.ts'
@@ -10,18 +11,18 @@ import { type RequestTarget, splitTarget } from './path.ts'
 
 export interface GuardRules {
   /**
-   * The Host values that the listener accepts, each with the origin of its pages, which may have
-   * another host name.
+   * The Host values that the listener accepts, each with the origin of the listener's pages.
+   *
+   * The host in that origin can differ from the Host value.
    */
   readonly hosts: ReadonlyMap<string, string>
-  /** Pages that links from other sites may open. */
+  /** Matches the paths of pages that links from other sites may open. */
   readonly navigable: RegExp
-  /** The path that no browser and only some users may call; null if the listener has none. */
-  readonly tokenPath: string | null
   /**
-   * Returns whether the user with this uid may call that path; the uid is null if it is not
-   * known.
+   * The path that no browser and only some users may call; null if the listener has no such path.
    */
+  readonly tokenPath: string | null
+  /** Whether the user with this uid may call `tokenPath`. The uid is null if it is unknown. */
   readonly peerAllowed: (uid: number | null) => boolean
 }
 
@@ -30,15 +31,16 @@ const badOrigin = (message: string, headers: Readonly<Record<string, string>> = 
   new AppError('origin_not_allowed', message, { headers })
 
 /**
- * Makes the browser remove a service worker that a previous program on this port installed. Such
- * a worker outlives the program. The browser gets this when it checks the worker's script for
- * updates.
+ * Makes the browser remove a service worker that an earlier program on this port installed.
+ *
+ * A service worker stays installed after its program has ended. The browser receives this header
+ * when it checks the script of the worker for updates.
  */
 const FORGET = { 'Clear-Site-Data': '"storage"' }
 
 function checkFraming(req: IncomingMessage, fields: Fields): void {
-  // RFC 9112 section 3.2: exactly one Host field. This server is no proxy: only origin-form
-  // targets.
+  // RFC 9112 section 3.2: there must be exactly one Host field. Targets must be in origin form,
+  // because this server is not a proxy.
   if (fields.hosts !== 1) throw badRequest('Send exactly one Host header.')
   if (fields.authorizations > 1) throw badRequest('Send at most one Authorization header.')
   // RFC 9449 section 4.3, check 1.
@@ -50,7 +52,8 @@ function checkFraming(req: IncomingMessage, fields: Fields): void {
   const coding = fields['transfer-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'chunked')
     throw badRequest('The only supported transfer coding is chunked.')
-  // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so the framing is uncertain.
+  // RFC 9112 section 6.1: HTTP/1.0 does not define transfer codings, so the end of the body is
+  // uncertain.
   if (coding !== undefined && req.httpVersion === '1.0')
     throw badRequest('HTTP/1.0 has no Transfer-Encoding.')
 }
@@ -72,14 +75,14 @@ function checkHost(host: string, rules: GuardRules): string {
   return origin
 }
 
-/** Returns whether pages of the requested host have this origin. */
+/** Whether pages of the requested host have this origin. */
 const isOf = (host: string, origin: string) =>
   origin === `http://${host}` || origin === `https://${host}`
 
 /**
- * Checks which page, if any, sent a request (Fetch Metadata of the W3C, RFC 6454).
- * @returns whether the browser opens a page under a host name that no page here has
- * @throws AppError origin_not_allowed
+ * Checks which page, if any, sent a request (W3C Fetch Metadata, RFC 6454).
+ * @returns whether the browser opens a page under a host name that the listener's pages do not use
+ * @throws AppError `origin_not_allowed`
  */
 function checkOrigin(
   method: string | undefined,
@@ -98,7 +101,7 @@ function checkOrigin(
   if (site === undefined) return false
   const isHere = isOf(host, own)
   const navigates = method === 'GET' && mode === 'navigate'
-  // To a browser, programs at 127.0.0.1 and at [::1] both have the origin of `localhost`.
+  // For a browser, programs at 127.0.0.1 and at [::1] can both have the origin `localhost`.
   if (site === 'same-origin' && !isHere)
     throw badOrigin(`Only pages at ${own} may call this server.`)
   if (site !== 'same-origin' && site !== 'none' && !(navigates && rules.navigable.test(path)))
@@ -108,8 +111,8 @@ function checkOrigin(
 
 /**
  * Checks everything about a request that needs no look-up.
- * @returns the segments of its path and its query string; `moved` is the address to which the
- * browser is redirected, or null; `asksPeer` is whether the request must also pass `checkPeer`
+ * @returns the segments of the path, and the query string; `moved`: the address that the browser
+ * must be redirected to, or null; `asksPeer`: whether the request must also pass `checkPeer`
  * @throws AppError 400 for framing and path, 403 for Host and Origin
  */
 export function guard(
@@ -129,9 +132,9 @@ export function guard(
 }
 
 /**
- * Checks the peer of a connection, for the path that only some users may call.
- * @param uid null if it is not known
- * @throws AppError peer_not_allowed
+ * Checks the peer of a connection. Required for the path that only some users may call.
+ * @param uid the uid of the peer; null if it is unknown
+ * @throws AppError `peer_not_allowed`
  */
 export function checkPeer(uid: number | null, rules: GuardRules): void {
   if (!rules.peerAllowed(uid))

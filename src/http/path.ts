@@ -1,24 +1,27 @@
 /**
- * The only parser of request targets. The scope table and the router get the same segments, split
- * here once and never decoded. A path that could be read in two ways is rejected, so that the two
- * cannot disagree about it.
+ * The only parser of request targets.
+ *
+ * A path is split here once and never decoded, and the scope table and the router get the same
+ * segments. A path with two possible readings is rejected, so that the scope table and the router
+ * cannot disagree.
  */
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError } from '../errors.ts'
 
 export interface RequestTarget {
   readonly segments: readonly string[]
-  /** The query string without its question mark; empty when there is none. */
+  /** The query string without the question mark; empty if there is none. */
   readonly query: string
 }
 
 /**
- * RFC 3986 section 3.3 without escapes and `;`: characters with only one reading. Ids need fewer,
- * but a malformed id means a missing resource and not a malformed path.
+ * The characters of RFC 3986 section 3.3 except escapes and `;`, so that each has only one reading.
+ *
+ * Ids need fewer characters, but a malformed id must be a missing resource, not a malformed path.
  */
 const SEGMENT = /[A-Za-z0-9._~!$&'()*+,=:@-]/
 
-/** Whether a segment may contain a character, by character code. */
+/** Whether a segment may contain a character; the index is the character's code. */
 const ALLOWED = Uint8Array.from({ length: 128 }, (_, code) =>
   SEGMENT.test(String.fromCharCode(code)) ? 1 : 0,
 )
@@ -45,9 +48,9 @@ function segmentsOf(path: string): string[] | null {
 const LONGEST_QUOTE = 200
 
 /**
- * Splits an origin-form request target (RFC 9112 section 3.2.1).
- * @throws AppError bad_request if the target is not in origin form or its path is not canonical;
- * no_such_route if it would be canonical without the slash at its end
+ * Splits a request target in origin form (RFC 9112 section 3.2.1).
+ * @throws AppError `bad_request` if the target is not in origin form or its path is not canonical;
+ * `no_such_route` if only the slash at the end is wrong
  */
 export function splitTarget(target: string): RequestTarget {
   const mark = target.indexOf('?')

@@ -1,13 +1,14 @@
 /**
- * The only conversion of a query string to the input of a schema. Strings become numbers and
- * booleans if the schema asks for them. Any other text is passed on unchanged, so that the schema
- * reports the error.
+ * Converts a query string to the input of a schema.
+ *
+ * A string becomes a number or a boolean if the schema requires one. Any other text is passed on
+ * unchanged, so that the schema reports the error.
  */
 import type { RowSchema } from '../api/route.ts'
 
 type Kind = 'number' | 'boolean' | 'array' | 'string'
 
-/** The members of valibot's object, optional and pipe schemas that are read here. */
+/** The members of valibot's object, optional and pipe schemas that this file reads. */
 interface Shape {
   readonly type: string
   readonly entries?: Readonly<Record<string, Shape>>
@@ -29,8 +30,9 @@ function convert(kind: Kind, text: string): unknown {
 }
 
 /**
- * Returns the input of a schema (an object of scalars and arrays of strings) from a query string.
- * A repeated name becomes an array.
+ * Returns the input of a schema from a query string. A repeated name becomes an array.
+ *
+ * The schema must be an object of scalars and arrays of strings.
  */
 export function decodeQuery(schema: RowSchema, query: string): Record<string, unknown> {
   const { entries = {} } = schema as unknown as Shape

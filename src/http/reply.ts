@@ -1,11 +1,13 @@
 /**
- * Writes responses: one `writeHead` with an array and one `end` with a string, the fastest way in
- * node:http. Bytes that are not a request, and CONNECT, get a response without a response object;
- * such a connection cannot be trusted further and is closed.
+ * Writes responses.
  *
- * Readers of event streams that have left are detected by a write. A client that half-closes its
- * connection may have left, or may wait for the response, as `nc -N` does. Only a write shows
- * which, and the stream may have nothing to write for a long time.
+ * A response is one `writeHead` with an array and one `end` with a string, because this is the
+ * fastest way in node:http. CONNECT, and bytes that are not a request, are answered without a
+ * response object, and then the connection is closed.
+ *
+ * For event streams, this file also detects clients that have disconnected. A client that
+ * half-closes its connection has either disconnected or still waits for the response, as `nc -N`
+ * does. Only a write shows the difference, and a stream may have nothing to write for a long time.
  */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
@@ -17,24 +19,28 @@ import type { Content } from '../api/route.ts'
 import { AppError, statusOf } from '../errors.ts'
 
 /**
- * How often such a reader is written to, in milliseconds. The second write to a reader that left
- * fails.
+ * How often a comment is written to a half-closed client, in milliseconds.
+ *
+ * If the client has disconnected, the second write fails.
  */
 const EVERY_MS = 250
-/** A comment, which readers ignore (WHATWG HTML section 9.2.6). */
+/** An event stream comment, which clients ignore (WHATWG HTML section 9.2.6). */
 const COMMENT = ':\n\n'
 const END_OF_EVENT = /(?:\n\n|\r\n\r\n|\r\r)$/
 
 /**
- * Returns a transform that passes the bytes of an event stream on unchanged. After the reader
- * half-closes, it adds comments between events, so that a connection without a reader is closed.
+ * Returns a transform that passes on the bytes of an event stream unchanged.
+ *
+ * After the client half-closes its connection, comments are added between events, so that the
+ * connection is closed if the client has disconnected.
  */
 export function eventReader({ req: { socket } }: ServerResponse): Transform {
-  /** The last bytes, as many as the longest end of an event has. */
+  /** The last four bytes, which is the length of the longest end of an event. */
   let last = '\n\n'
   let asking: NodeJS.Timeout | undefined
   const ask = () => {
-    // Bytes that the client has not read yet test the connection as well.
+    // No comment is needed while the client has unread bytes, because they also test the
+    // connection.
     if (END_OF_EVENT.test(last) && reader.readableLength === 0) reader.push(COMMENT)
   }
   const begin = () => {
@@ -66,21 +72,23 @@ export function eventReader({ req: { socket } }: ServerResponse): Transform {
 const CSP = "default-src 'none'; frame-ancestors 'none'"
 
 /**
- * Codes of stream errors after the client has disconnected, before or during the response. They
- * are ignored: no client is left, and nothing is wrong here.
+ * Codes of stream errors that occur if the client disconnects before or during the response.
+ *
+ * They are ignored, because nobody waits for the response and nothing is wrong in this program.
  */
 const LEFT = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_UNABLE_TO_PIPE'])
 
-/** No further header fields. */
+/** No additional header fields. */
 export const NONE: Readonly<Record<string, string>> = {}
 
 /**
- * Returns a new id for a request (a UUID, RFC 9562). It is unique in all logs and reveals nothing
- * about this process.
+ * Returns a new request id: a UUID (RFC 9562).
+ *
+ * It is unique in all logs and reveals nothing about this process.
  */
 export const newRequestId = (): string => randomUUID()
 
-/** Returns the header fields of every response in Node's format: names and values in turn. */
+/** Returns the header fields of every response as Node expects them: names and values alternate. */
 const commonHeaders = (
   requestId: string,
   csp: string = CSP,
@@ -96,21 +104,18 @@ const commonHeaders = (
   csp,
 ]
 
-/**
- * From this length on, in bytes, a text that is sent repeatedly is kept as a buffer that all its
- * readers share.
- */
+/** The minimum size, in bytes, from which a repeated text is cached as a buffer for all clients. */
 const SHARED_BYTES = 16 * 1024
 
 interface Json {
   readonly text: string | Buffer
-  /** In bytes, as text for the header. */
+  /** The number of bytes, as text for the header field. */
   readonly length: string
 }
 
 const frozenTexts = new WeakMap<object, Json>()
 
-/** Returns the JSON text of a value. A frozen value never changes, so its text is cached. */
+/** Returns the JSON text of a value. The text of a frozen value is cached, as it never changes. */
 function jsonOf(value: unknown): Json {
   const isFrozen = typeof value === 'object' && value !== null && Object.isFrozen(value)
   const known = isFrozen ? frozenTexts.get(value) : undefined
@@ -124,8 +129,8 @@ function jsonOf(value: unknown): Json {
 }
 
 /**
- * Sends JSON, or no content if the value is undefined.
- * @param extra further header fields
+ * Sends a value as JSON, or a response without content if the value is undefined.
+ * @param extra additional header fields
  */
 export function sendJson(
   res: ServerResponse,
@@ -138,7 +143,7 @@ export function sendJson(
   if (extra !== NONE)
     for (const name of Object.keys(extra)) headers.push(name, extra[name] as string)
   if (value === undefined) {
-    // RFC 9110 section 8.6: a 204 has no Content-Length.
+    // RFC 9110 section 8.6: a 204 must not have a Content-Length.
     if (status !== 204) headers.push('Content-Length', '0')
     res.writeHead(status, headers).end()
     return
@@ -148,7 +153,7 @@ export function sendJson(
   res.writeHead(status, headers).end(text)
 }
 
-/** Sends the content of a `media` row; its own CSP and headers take precedence. */
+/** Sends the content of a row with `media`. Its own CSP and header fields take precedence. */
 export async function sendContent(
   res: ServerResponse,
   requestId: string,
@@ -178,8 +183,8 @@ export async function sendContent(
   } catch (error) {
     if (!LEFT.has((error as NodeJS.ErrnoException).code ?? '')) throw error
   } finally {
-    // If the client was already gone, the pipeline never started and the source would wait for a
-    // reader.
+    // If the client had already disconnected, the pipeline did not start, so the source must be
+    // closed here.
     source.destroy()
   }
 }
@@ -188,8 +193,8 @@ export async function sendContent(
 export const HEADERS_BYTES = 16 * 1024
 
 /**
- * Rejects bytes that Node's parser rejected.
- * @param last the response to the last request of the connection, if there was one
+ * Responds to bytes that Node's parser rejected, and closes the connection.
+ * @param last the response to the connection's last request, if there was one
  */
 export function refuseRaw(
   error: NodeJS.ErrnoException,
@@ -200,12 +205,13 @@ export function refuseRaw(
     socket.destroy()
     return
   }
-  // One response per request: these bytes belong to one that already has its response …
+  // Each request gets only one response. These bytes belong to a request that already has its
+  // response …
   if (last?.headersSent && !last.req.complete) {
     socket.destroySoon()
     return
   }
-  // … or come after one that is still being answered. Its response is then the last.
+  // … or they follow a request that is still being answered. That response is then the last one.
   if (last?.req.complete && !last.writableFinished) {
     if (last.headersSent) socket.destroySoon()
     else last.setHeader('Connection', 'close')
@@ -220,10 +226,10 @@ export function refuseRaw(
   endRaw(socket, refusal)
 }
 
-/** Sends an error and closes the connection. */
+/** Sends an error response and closes the connection. */
 export function endRaw(socket: Socket, error: AppError): void {
-  // Node has released the socket of a CONNECT: without a listener, a reset by the client would
-  // end the process.
+  // Node has detached the socket of a CONNECT request. Without this listener, a reset by the client
+  // would end the process.
   socket.on('error', () => socket.destroy())
   const body = JSON.stringify(error)
   const head = [...commonHeaders(newRequestId()), 'Content-Type', 'application/json']
@@ -233,6 +239,6 @@ export function endRaw(socket: Socket, error: AppError): void {
     `HTTP/1.1 ${statusOf(error.code)} ${error.code}\r\n${lines.join('\r\n')}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
-  // Nothing else would cut a client that never closes its end.
+  // Otherwise, a client that never closes its end would keep the connection open.
   socket.destroySoon()
 }

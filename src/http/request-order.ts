@@ -1,27 +1,31 @@
 /**
- * Orders the requests of one connection. HTTP/1.1 lets a client send many requests without
- * waiting for a response (RFC 9112 section 9.3.2). Node parses all that came in one read: some
- * 1,200 in 64 KiB. This module gives the parser one header section at a time, and none while
- * enough requests wait or the client does not read the response before them. The rest stays in
- * the socket, so that TCP flow control slows the client down.
+ * Orders the requests of each connection.
+ *
+ * HTTP/1.1 lets a client send many requests without waiting for a response (RFC 9112 section
+ * 9.3.2). Node parses all requests in one read: about 1,200 in 64 KiB. This module passes one
+ * header section at a time to the parser. It passes none while enough requests wait, or while the
+ * client does not read the previous response. The remaining bytes stay in the socket, so that TCP
+ * flow control slows the client down.
  */
 import type { Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
-/** Spreads work over turns of the event loop, so that new connections are served in between. */
+/**
+ * Spreads work over several turns of the event loop, so that new connections are served in between.
+ */
 interface Backlog<Item> {
-  /** Handles an item in a later turn, in order. */
+  /** Handles an item in a later turn. Items are handled in order. */
   readonly push: (item: Item) => void
-  /** Handles an item now, if this turn has handled fewer than `most` and no item waits. */
+  /** Handles an item now, if this turn has handled fewer than `most` items and no item waits. */
   readonly offer: (item: Item) => void
 }
 
 /**
  * Creates a queue.
- * @param most how many items are handled in one turn
+ * @param most the maximum number of items handled in one turn
  */
 export function newBacklog<Item>(most: number, handle: (item: Item) => void): Backlog<Item> {
-  /** A `Set` removes its first item in constant time. */
+  /** A `Set`, because it removes its first item in constant time. */
   const items = new Set<Item>()
   let left = most
   let isScheduled = false
@@ -59,38 +63,37 @@ export function newBacklog<Item>(most: number, handle: (item: Item) => void): Ba
   }
 }
 
-/** Requests that may wait behind the one that is being answered. */
+/** The maximum number of requests that wait behind the current one. */
 const MOST_WAITING = 8
-/** The size of libuv's reads, in bytes: a smaller read has emptied the system's buffer. */
+/** The size of libuv's reads in bytes. A shorter read has emptied the operating system's buffer. */
 const FULL_READ = 64 * 1024
 /**
- * The most bytes that the parser gets at once. In chunks of one byte they take about a
- * millisecond.
+ * The maximum number of bytes passed to the parser at once.
+ *
+ * If they arrive in chunks of one byte, parsing them takes about a millisecond.
  */
 const PIECE_BYTES = 4 * 1024
-/**
- * How long one connection may occupy the parser in one turn of the event loop, in milliseconds.
- */
+/** How long one connection may use the parser in one turn of the event loop, in milliseconds. */
 const MOST_PARSING_MS = 1
 /**
- * How long all connections together may parse requests that have to wait, in one turn, in
- * milliseconds.
+ * How long requests that have to wait may be parsed in one turn, in milliseconds.
+ *
+ * This limit applies to all connections together.
  */
 const MOST_AHEAD_MS = 1
-/** How many connections with more bytes to parse continue in one turn of the event loop. */
+/** How many held-back connections continue in one turn of the event loop. */
 const MOST_RESUMED = 8
-/** How many first requests (the first on their connection) begin in one turn. */
+/** How many requests that do not wait behind another one begin in one turn. */
 const MOST_FIRST = 32
 /** How many requests that waited behind others of their connection begin in one turn. */
 const MOST_BEHIND = 8
-/**
- * How long a client may continue to send after the last response on its connection, in
- * milliseconds.
- */
+/** How long a client may continue to send after its connection's last response, in milliseconds. */
 const LINGER_MS = 1_000
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 /**
- * The length of `GET / HTTP/1.1` and a blank line. No request is shorter: no piece begins two.
+ * The length of `GET / HTTP/1.1` and a blank line.
+ *
+ * No request is shorter, so a piece never contains the beginning of two requests.
  */
 const SHORTEST = 18
 
@@ -102,16 +105,16 @@ interface Waiting {
 
 /** The state of a connection. */
 interface Line {
-  /** The response that is being made or sent. */
+  /** The response that is being created or sent. */
   current: ServerResponse | null
   readonly waiting: Waiting[]
-  /** Whether requests from it are still accepted. */
+  /** Whether more requests from this connection are accepted. */
   isOpen: boolean
-  /** Whether its bytes are not HTTP. */
+  /** Whether the bytes of this connection are not HTTP. */
   isBroken: boolean
-  /** Whether the rest of its last request is discarded. */
+  /** Whether the rest of the connection's last request is discarded. */
   isDropped: boolean
-  /** Whether its further bytes wait for a later turn of the event loop. */
+  /** Whether the remaining bytes of this connection are held back until a later turn. */
   isHeld: boolean
 }
 
@@ -129,16 +132,18 @@ const lineOf = (socket: Connection): Line =>
   })
 
 /**
- * Returns whether the parser of a connection needs more bytes: for another request, or for the
- * rest of the last one.
+ * Whether a connection's parser needs more bytes.
+ *
+ * They are needed for another request, or for the rest of the last one.
  */
 const isRead = (socket: Socket, { current, isOpen, isBroken, isDropped }: Line): boolean =>
-  // A closed connection has lost its parser, which may now serve another one.
+  // The parser of a closed connection may already be serving another connection.
   !socket.destroyed && !isBroken && !isDropped && (isOpen || current?.req.complete === false)
 
 /**
- * Returns the end of the piece that begins at `at`: after a blank line, or at most PIECE_BYTES
- * later.
+ * Returns the end of the piece that begins at `at`.
+ *
+ * A piece ends after a blank line, but has at most PIECE_BYTES.
  */
 function endOfPiece(bytes: Buffer, at: number): number {
   const most = Math.min(at + PIECE_BYTES, bytes.length)
@@ -159,14 +164,14 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
     }
     return performance.now() < aheadUntil
   }
-  /** Returns whether a connection has as many waiting requests as it may have now. */
+  /** Whether a connection has as many waiting requests as it may have at the moment. */
   const isFull = ({ waiting }: Line) =>
     waiting.length >= MOST_WAITING || (waiting.length > 0 && !isAhead())
 
   return (socket) => {
     const line = lineOf(socket)
-    // Node's own listener, which passes the bytes to its parser. If there is another listener,
-    // Node leaves the reading to it.
+    // Node's own listener, which passes the bytes to its parser. If a socket has another listener,
+    // Node leaves the reading to that listener.
     const [parse] = socket.listeners('data') as [(bytes: Buffer) => void]
     const later = (rest: Buffer) => {
       socket.pause()
@@ -179,7 +184,8 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
     }
     socket.on('data', (bytes: Buffer) => {
       if (line.isHeld) {
-        // The stream of the body has resumed the socket.
+        // Node has resumed the socket to read a request body, but the bytes of this connection are
+        // still held back.
         later(bytes)
         return
       }
@@ -197,14 +203,15 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
         const end = endOfPiece(bytes, at)
         parse(end - at === bytes.length ? bytes : bytes.subarray(at, end))
         at = end
-        // This body is read more slowly than it is sent. Node resumes the socket for it.
+        // This request body is read more slowly than it is sent. Node resumes the socket when it is
+        // read.
         if (socket.isPaused()) {
           later(bytes.subarray(at))
           return
         }
       }
-      // More bytes may wait in the system, and libuv would read up to 32 times before other
-      // connections.
+      // The operating system may have more bytes, and libuv would read up to 32 times before it
+      // serves other connections.
       if (bytes.length >= FULL_READ) hold(bytes.subarray(bytes.length))
     })
     socket.off('data', parse)
@@ -212,9 +219,10 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
 }
 
 /**
- * Ends a connection after its response without a reset, which could make the client lose the
- * response (RFC 9112 section 9.6). Closes the writing end, and discards what the client still
- * sends.
+ * Closes a connection after its response without a TCP reset.
+ *
+ * A reset could make the client lose the response (RFC 9112 section 9.6). Closes the writing end,
+ * and discards what the client still sends.
  */
 function linger(socket: Socket): void {
   const destroySoon = () => Socket.prototype.destroySoon.call(socket)
@@ -230,26 +238,27 @@ function linger(socket: Socket): void {
 
 interface Turns {
   /**
-   * Starts the answer to a request, now or after the responses before it on its connection were
-   * sent.
+   * Starts to answer a request: now, or when the previous responses of the connection were sent.
    */
   take(socket: Socket, res: ServerResponse, start: () => void): void
-  /** Continues with the next request after a response was sent or its connection was closed. */
+  /** Starts the next request after a response was sent or its connection was closed. */
   readonly leave: (socket: Socket, res: ServerResponse) => void
-  /** Stops reading from a connection. Requests already taken from it are still answered. */
+  /** Stops reading from a connection. Requests that were already parsed are still answered. */
   stopReading(socket: Socket): void
   /**
-   * Discards the rest of the last request of a connection. Its response has `Connection: close`.
-   * After it, the connection stays open for reading until the client closes it, for at most
-   * LINGER_MS.
+   * Discards the rest of a connection's last request.
+   *
+   * The response must have `Connection: close`. Afterwards the connection is read until the client
+   * closes it, for at most LINGER_MS.
    */
   drop(socket: Socket): void
   /**
-   * Takes no further requests from a connection and discards those that wait. The current one is
-   * still answered.
+   * Accepts no more requests from a connection and discards the waiting ones.
+   *
+   * The current request is still answered.
    */
   end(socket: Socket): void
-  /** Returns whether requests from a connection are still accepted. */
+  /** Whether requests from a connection are still accepted. */
   isOpen(socket: Socket): boolean
 }
 
@@ -262,7 +271,8 @@ export function newRequestOrder(server: Server): Turns {
   const begin = ({ socket, start }: Waiting) => {
     if (!socket.destroyed) start()
   }
-  // Two queues, so that many requests on one connection do not delay the first on another.
+  // There are two queues, so that many requests on one connection do not delay the first request on
+  // another.
   const first = newBacklog(MOST_FIRST, begin)
   const behind = newBacklog(MOST_BEHIND, begin)
 

@@ -1,6 +1,8 @@
 /**
- * Connects node:http to a dispatcher. Every request passes guard → dispatch → one response. Every
- * failure, including those of the parser, has the common error format.
+ * Connects node:http to a dispatcher.
+ *
+ * Every request passes the guard and then the dispatcher, and gets exactly one response. Every
+ * failure has the common error format, even if Node's parser found it.
  */
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import type { Socket } from 'node:net'
@@ -27,8 +29,10 @@ import {
 import { newRequestOrder } from './request-order.ts'
 
 /**
- * In milliseconds. `silence` is longer than any pause allowed within an answer, because an
- * assistant may pause before it responds.
+ * The default timeouts, in milliseconds.
+ *
+ * `silence` is longer than any pause that is allowed within an answer, because an assistant can
+ * pause before it responds.
  */
 const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000, idle: 65_000 }
 const MOST_CONNECTIONS = 2048
@@ -36,29 +40,40 @@ const MOST_CONNECTIONS = 2048
 export interface ServerOptions extends ListenAddress {
   readonly dispatch: Dispatch
   readonly log: Log
-  /** Returns the rules of the guard for a port. Called when the port is known. */
+  /** Returns the guard's rules. Called when the port is known. */
   readonly rules: (port: number) => GuardRules
   /**
-   * Returns the `Countersign-Proof` that authenticates the daemon to the command line, for its
-   * nonce.
+   * Returns the `Countersign-Proof` for a nonce of the command line.
+   *
+   * It proves to the command line that it talks to its daemon.
    */
   readonly prove?: (nonce: string) => string
   /**
-   * Accepts tokens bound to a key (RFC 9449), and returns the nonce for every response to a
-   * request that carries a proof. Without it, the DPoP header is ignored.
+   * Returns the nonce for the responses to requests that contain a proof.
+   *
+   * If it is set, the listener accepts tokens that are bound to a key (RFC 9449). If not, the DPoP
+   * header is ignored.
    */
   readonly proofNonce?: () => Promise<string>
-  /** Called for requests rejected before dispatch. The dispatcher records the others. */
+  /**
+   * Called for requests that are rejected before they are dispatched. The dispatcher records
+   * others.
+   */
   readonly record?: (outcome: Outcome) => void
   /**
-   * The path that monitors poll. A GET of it always succeeds and is then not recorded, so the
-   * server does not look up its peer.
+   * The path that monitors poll.
+   *
+   * A GET of this path always succeeds and is not recorded, so the server does not look up its
+   * peer.
    */
   readonly probe?: string
   /**
-   * In milliseconds. `headers`, `request`: how long a client may take to send the headers and the
-   * whole request. `silence`: how long a connection may transfer nothing while it waits for a
-   * response or for its reader. `idle`: how long a connection stays open between two requests.
+   * Timeouts in milliseconds.
+   *
+   * - `headers` and `request`: how long a client may take to send the headers and the whole
+   *   request.
+   * - `silence`: how long a connection may transfer nothing while a response is pending.
+   * - `idle`: how long a connection stays open between two requests.
    */
   readonly timeouts?: Partial<typeof TIMEOUTS>
   /** The maximum number of open connections. */
@@ -68,28 +83,32 @@ export interface ServerOptions extends ListenAddress {
 export interface Listening {
   readonly port: number
   /**
-   * Rejects new connections and requests (503), waits for those in progress for at most
-   * `graceMs`, then closes all connections.
+   * Stops the listener.
+   *
+   * Rejects new connections and requests (503), waits at most `graceMs` for requests in progress,
+   * then closes all connections.
    */
   close(graceMs: number): Promise<void>
 }
 
 /**
- * Returns the reason of a failure for the log. A forwarded error is reduced to its message: its
- * stack in this program adds nothing.
+ * Returns the cause of a failure for the log.
+ *
+ * A forwarded error is reduced to its message, because its stack in this program does not help.
  */
 function whyOf(error: AppError): unknown {
   const why = error.cause ?? error.message
   return why instanceof AppError ? why.message : why
 }
 
-/** The response to the last request of a connection. */
+/** The response to a connection's last request. */
 const LAST = Symbol('last answer')
-/** The uid of the peer, once it is known. */
+/** The uid of the process at the other end of the connection, once it is known. */
 const PEER = Symbol('peer')
 /**
- * The pending look-up of that uid, one per connection: it reads a list of all connections of the
- * machine.
+ * The pending look-up of that uid.
+ *
+ * There is only one for each connection, because it reads a list of all connections of the machine.
  */
 const LOOK = Symbol('look')
 type Connection = Socket & {
@@ -128,19 +147,19 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     requestTimeout: timeouts.request,
     keepAliveTimeout: timeouts.idle,
     connectionsCheckingInterval: Math.min(1000, timeouts.headers),
-    // The guard rejects a missing Host itself, in the common error format.
+    // The guard rejects a missing Host itself, so that the error has the common format.
     requireHostHeader: false,
-    // Most requests have no body. Node then skips the stream for it.
+    // Most requests have no body. Node then skips the stream of the body.
     optimizeEmptyRequests: true,
   })
   server.timeout = timeouts.silence
-  // A client that half-closes after sending still gets its response (RFC 9293 section 3.6).
-  // Scripts that send with `nc` do so.
+  // A client that half-closes its connection after sending still gets its response (RFC 9293
+  // section 3.6). Scripts that use `nc` do this.
   Object.assign(server, { httpAllowHalfOpen: true })
 
   const connections = newConnections(server, {
     most: mostConnections,
-    // Headers that start to arrive at the end of the idle time still get their own time.
+    // Headers that begin to arrive at the end of the idle time still get their full time.
     idleMs: timeouts.idle + timeouts.headers,
   })
   const turns = newRequestOrder(server)
@@ -148,13 +167,13 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   const largeBodies = newLargeBodies()
   const memory = newBodyMemory()
 
-  /** Makes this response the last of its connection: requests sent after it are discarded. */
+  /** Makes this response the last one of its connection. Requests after it are discarded. */
   function end(connection: Connection, res: ServerResponse): void {
     turns.end(connection)
     res.setHeader('Connection', 'close')
   }
 
-  /** Looks up the uid of the peer, once per connection. */
+  /** Looks up the peer's uid, once for each connection. */
   function look(connection: Connection): Promise<void> {
     return (connection[LOOK] ??= askPeerUid(connection).then((uid) => {
       connection[PEER] = uid
@@ -162,8 +181,9 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   }
 
   /**
-   * Marks the last response of a connection with `Connection: close` while the server stops.
-   * Earlier requests on the same connection are still answered.
+   * Adds `Connection: close` to the last response of a connection while the server is stopping.
+   *
+   * Earlier requests on the connection are still answered.
    */
   function settle(connection: Connection, res: ServerResponse): void {
     if (connections.isStopping() && connection[LAST] === res && !res.headersSent)
@@ -182,7 +202,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     const peer = () => connection[PEER] ?? null
     const fields = fieldsOf(req)
     let isDispatched = false
-    // Bytes after a request to upgrade may belong to the other protocol.
+    // After a request to upgrade, the bytes may belong to the other protocol.
     if (fields.upgrade !== undefined) end(connection, res)
     try {
       const { segments, query, moved, asksPeer } = guard(req, fields, rules)
@@ -190,7 +210,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (options.prove !== undefined && nonce !== undefined)
         res.setHeader('Countersign-Proof', options.prove(nonce))
       const proof = proofNonce === undefined ? undefined : fields.dpop
-      // RFC 9449 section 8.2: rejections carry the nonce too, so that the next request has it.
+      // RFC 9449 section 8.2: rejections contain the nonce too, so that the next request can use
+      // it.
       if (proofNonce !== undefined && proof !== undefined)
         res.setHeader('DPoP-Nonce', await proofNonce())
       const isRecorded = options.record !== undefined && !isProbe(req)
@@ -198,7 +219,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (asksPeer) checkPeer(peer(), rules)
       if (isLate) throw shuttingDown()
       if (moved !== null) {
-        // RFC 9110 section 15.4.8. The browser keeps the part after #.
+        // RFC 9110 section 15.4.8. The browser keeps the part after `#`.
         sendJson(res, requestId, 307, undefined, { Location: moved })
         return
       }
@@ -242,8 +263,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     } catch (cause) {
       const error = toAppError(cause)
       const { code } = error
-      // The rest of an unread body is not worth reading, and after invalid framing its end is
-      // uncertain.
+      // An unread body is discarded, and after invalid framing the end of the request is uncertain.
+      // In both cases, the connection is closed.
       const unread = hasBody(req) && !req.complete
       if (unread || code === 'bad_request') end(connection, res)
       if (unread) turns.drop(connection)
@@ -251,7 +272,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         if (connection[PEER] === undefined) await look(connection)
         options.record(refusalOf(requestId, peer, code))
       }
-      // A shutdown is not a failure.
+      // Being shut down is not a failure.
       if (statusOf(code) >= 500 && code !== 'shutting_down')
         log('error', 'request failed', { request_id: requestId, error: code, cause: whyOf(error) })
       else log('debug', 'request refused', { request_id: requestId, error: code })
@@ -275,7 +296,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     }
   }
 
-  /** Answers a request after the earlier ones on its connection. */
+  /** Answers a request after the earlier requests on its connection. */
   function take(req: IncomingMessage, res: ServerResponse, start: () => Promise<void>): void {
     const connection: Connection = req.socket
     if (!turns.isOpen(connection)) return
@@ -286,12 +307,12 @@ export async function listen(options: ServerOptions): Promise<Listening> {
 
   const nothing = () => undefined
   server.on('request', (req, res) => {
-    // A request that arrived before the stop is answered, even if its turn comes later.
+    // A request that arrived before the stop is answered, even if it begins later.
     const how = { isLate: connections.isStopping(), proceed: nothing }
     take(req, res, () => answer(req, res, how))
   })
-  // RFC 9110 section 10.1.1: send 100 only after the guard, and only for a body that will be
-  // read.
+  // RFC 9110 section 10.1.1: `100 Continue` is sent only after the guard, and only for a body that
+  // will be read.
   server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
     const how = { isLate: connections.isStopping(), proceed: () => res.writeContinue() }
     take(req, res, () => answer(req, res, how))
@@ -309,7 +330,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     )
   })
   server.on('clientError', (error, socket) => {
-    // Requests read before these bytes are answered. These bytes and what follows are not read.
+    // Requests that were parsed before these bytes are answered. Nothing more is read.
     turns.stopReading(socket as Socket)
     refuseRaw(error, socket as Socket, (socket as Connection)[LAST])
   })

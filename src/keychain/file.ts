@@ -1,9 +1,9 @@
 /**
- * The keychain of a machine that has none: one sealed file per secret.
+ * The keychain for machines without a system keychain: one encrypted file per secret.
  *
- * Each file is AES-256-GCM with the name as associated data. The key comes from the service
- * manager's credentials or is beside the files in a 0600 key file. Sealing under the latter
- * protects copies of single files, but not against a process that can read the whole state
+ * Each file is encrypted with AES-256-GCM, with the secret's name as associated data. The key is a
+ * credential from the service manager, or a 0600 key file beside the files. A key file protects
+ * copies of single files. It does not protect against a process that can read the whole state
  * folder.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
@@ -32,7 +32,7 @@ const KEY = 32
 /**
  * Returns the keychain of the sealed files in `<stateDir>/keychain/`.
  *
- * Makes the folder if it is missing. Only the owner of the state folder's lock may open it.
+ * Creates the folder if it is missing. The caller must own the lock of the state folder.
  */
 export function fileKeychain(stateDir: string, key: Uint8Array): Keychain {
   removeLeftovers(sealedFolder(stateDir))
@@ -47,7 +47,7 @@ export function fileKeychain(stateDir: string, key: Uint8Array): Keychain {
   }
 }
 
-/** Returns a reader of the sealed files. It changes nothing and needs no lock. */
+/** Returns a reader of the sealed files. It writes nothing and needs no lock. */
 export const sealedReader = (
   stateDir: string,
   key: Uint8Array,
@@ -62,7 +62,7 @@ export const sealedReader = (
 
 const pathOf = (stateDir: string, name: string): string => join(folderIn(stateDir), fileName(name))
 
-/** Checks whether the folder of sealed files contains any. */
+/** Checks whether the keychain folder contains any sealed files. */
 export function hasSealed(stateDir: string): boolean {
   try {
     return readdirSync(folderIn(stateDir)).some((name) => name.endsWith(SEALED))
@@ -73,9 +73,9 @@ export function hasSealed(stateDir: string): boolean {
 }
 
 /**
- * Returns the sealing key, or null if there is none yet.
+ * Returns the sealing key; null if there is none yet.
  *
- * The service manager's credential comes before the key file.
+ * A credential from the service manager takes precedence over the key file.
  */
 export function findKey(stateDir: string, credentialsDir: string | null): Uint8Array | null {
   if (credentialsDir !== null) {
@@ -88,7 +88,10 @@ export function findKey(stateDir: string, credentialsDir: string | null): Uint8A
   return own && parseKey(own, path)
 }
 
-/** Makes the key file. Only for the first start: a new key could not open existing secrets. */
+/**
+ * Creates the key file. Call it only at the first start, because a new key cannot decrypt existing
+ * secrets.
+ */
 export function makeKey(stateDir: string): Uint8Array {
   const key = randomBytes(KEY)
   writeAtomic(keyFile(stateDir), `${key.toString('hex')}\n`)
@@ -96,7 +99,7 @@ export function makeKey(stateDir: string): Uint8Array {
 }
 
 /**
- * Returns a value by which a later start recognises the same key. It reveals nothing of the key.
+ * Returns a value that lets a later start recognise the same key. It reveals nothing about the key.
  */
 export const keyCheck = (key: Uint8Array): string =>
   Buffer.from(hmac(sha256, key, utf8ToBytes('countersign/v1/keychain-check')))
@@ -124,8 +127,8 @@ function sealedFolder(stateDir: string): string {
   return path
 }
 
-// systemd gives the user of a service access by an access list. The owner may therefore be root,
-// and the group bits are the mask of that list.
+// systemd gives the service's user access with an access control list. The owner may therefore be
+// root, and the group bits are the mask of the list.
 function credentialFault(stat: Stats, path: string): string | null {
   const mine = stat.uid === process.geteuid?.() || stat.uid === 0
   if (process.platform === 'win32' || (mine && (stat.mode & 0o027) === 0)) return null
@@ -144,7 +147,7 @@ function parseKey(content: Buffer, path: string): Uint8Array {
   )
 }
 
-// Upper case is escaped too, because macOS and Windows treat `A` and `a` as the same file.
+// Capital letters are escaped too, because macOS and Windows treat `A` and `a` as the same name.
 const fileName = (name: string): string =>
   Buffer.from(name)
     .toString('latin1')

@@ -1,8 +1,8 @@
 /**
- * Opens the keychain of this device.
+ * Opens this device's keychain.
  *
- * The backend is chosen at the first start and recorded in the state folder with a random store
- * id. After that the record decides, because a silent change would look like lost secrets.
+ * The first start chooses the backend and records it in `keychain.json`, with a random store id.
+ * Later starts use the recorded backend, because after a silent change the secrets would seem lost.
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { readChecked, readPrivate, writeAtomic } from './private-file.ts'
 import type { Keychain } from './backend.ts'
 
 interface Options {
-  /** An existing private folder. */
+  /** A private folder that exists. */
   readonly stateDir: string
   readonly choice: 'auto' | 'os' | 'file'
   readonly credentialsDir: string | null
@@ -25,8 +25,8 @@ type Recorded =
   | { readonly backend: 'file'; readonly store: string; readonly check: string }
 
 /**
- * Opens the keychain of a state folder.
- * @throws StartError `keychain` if the recorded one cannot be opened
+ * Opens the keychain of a state folder. Creates it at the first start.
+ * @throws StartError `keychain` if the recorded keychain cannot be opened
  */
 export async function openKeychain(options: Options): Promise<Keychain> {
   const record = recordOf(options)
@@ -37,9 +37,9 @@ export async function openKeychain(options: Options): Promise<Keychain> {
 }
 
 /**
- * Returns a reader of the recorded keychain, or null if none is recorded yet.
+ * Returns a reader of the recorded keychain; null if none is recorded yet.
  *
- * It changes nothing, and works while another process has the keychain open.
+ * It writes nothing, and works while another process has the keychain open.
  * @throws StartError as `openKeychain` does
  */
 export async function readKeychain(
@@ -65,11 +65,11 @@ function recordIn(stateDir: string): Recorded | null {
 export const isInSystem = (stateDir: string): boolean => recordIn(stateDir)?.backend === 'os'
 
 /**
- * Deletes the secrets of a state folder from the operating system's keychain.
+ * Deletes a state folder's secrets from the operating system's keychain.
  *
  * Does nothing for sealed files, which are deleted with the folder.
- * @param stateDir of this user
- * @param names called only if the names are needed
+ * @param stateDir a folder that this user owns
+ * @param names returns the names of the secrets; called only if they are needed
  * @throws StartError `keychain`, AppError `keychain_locked` if they cannot be deleted
  */
 export async function forgetSecrets(stateDir: string, names: () => string[]): Promise<void> {
@@ -115,7 +115,7 @@ async function create({ stateDir, choice, credentialsDir }: Options) {
   }
   const key = findKey(stateDir, credentialsDir) ?? makeKey(stateDir)
   const keychain = fileKeychain(stateDir, key)
-  // Written last, so that a folder after an earlier crash counts as new.
+  // Written last. After an earlier crash there is no record, so the next start counts as the first.
   writeRecord(path, { backend: 'file', store, check: keyCheck(key) })
   return keychain
 }

@@ -1,8 +1,8 @@
 /**
  * The operating system's keychain.
  *
- * On Linux only the Secret Service is used. By default the library falls back to kernel keyutils,
- * which lose everything at the next boot.
+ * On Linux only the Secret Service is used. The library's default falls back to kernel keyutils,
+ * which lose all secrets at the next boot.
  */
 import { closeSync, existsSync, openSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,13 +20,13 @@ function unlinkQuietly(path: string): void {
   try {
     unlinkSync(path)
   } catch {
-    // Windows keeps a loaded file. The next load from that folder deletes it.
+    // Windows does not delete a loaded file. The next load from this folder deletes it.
   }
 }
 
 function loadCarried(stateDir: string): Library {
   const path = join(stateDir, `keyring-${process.pid}.node`)
-  // Left by an earlier process with this id, which crashed or ran on Windows.
+  // An earlier process with this id may have left the file: it crashed, or it ran on Windows.
   unlinkQuietly(path)
   const file = openSync(path, 'wx', 0o600)
   try {
@@ -46,7 +46,7 @@ function loadCarried(stateDir: string): Library {
 /**
  * Requires that this user owns a folder.
  *
- * Its owner could replace a file that is written there, and this process would run it.
+ * Another owner could replace a file that is written there, and this process would execute it.
  * @throws StartError stateUnsafe
  */
 function requireOwn(stateDir: string): void {
@@ -58,12 +58,14 @@ function requireOwn(stateDir: string): void {
 }
 
 /**
- * Loads the native library once. The system loads native code only from a file. A library that is
- * embedded in the executable is therefore written for a moment to the state folder, where no other
- * user may write. It is never written to a folder for temporary files, where all users may.
+ * Loads the native library once.
+ *
+ * The system loads native code only from a file. A library embedded in the executable is therefore
+ * written briefly to the state folder, where no other user may write. It is never written to a
+ * temporary folder, where all users may write.
  * @param stateDir an existing private folder of this user
- * @throws StartError stateUnsafe for a folder of another user; the system's error if it does not
- *   load, for example on a file system that forbids execution
+ * @throws StartError stateUnsafe if another user owns the folder; the system's error if the library
+ *   does not load, for example on a file system that forbids execution
  */
 export async function loadKeyring(stateDir: string): Promise<Library> {
   requireOwn(stateDir)
@@ -75,7 +77,7 @@ const SERVICE = 'countersign'
 /**
  * Returns the operating system's keychain, with entries named `<store>/<name>`.
  *
- * Loads the library, and accesses no entry.
+ * Loads the library, but accesses no entry.
  * @param stateDir an existing private folder
  */
 export async function osKeychain(stateDir: string, store: string): Promise<Keychain> {
@@ -85,9 +87,9 @@ export async function osKeychain(stateDir: string, store: string): Promise<Keych
     new Entry(SERVICE, `${store}/${name}`, { linux: { store: 'secret-service' } })
 
   /**
-   * Runs an action on an entry, and keeps the entry if it works.
+   * Runs an action on an entry, and caches the entry if the action succeeds.
    *
-   * With gnome-keyring a new entry costs 5 ms, a kept one 0.3 ms.
+   * With gnome-keyring, a new entry takes 5 ms and a cached one 0.3 ms.
    */
   function using<T>(name: string, action: (entry: Entry) => T): T {
     const known = entries.get(name)
@@ -95,7 +97,7 @@ export async function osKeychain(stateDir: string, store: string): Promise<Keych
       try {
         return action(known)
       } catch {
-        // The entry may belong to a service process that has ended, and would never work again.
+        // The entry may refer to a service process that has ended, and would then never work again.
         entries.delete(name)
       }
     return reach(() => {
@@ -116,7 +118,7 @@ export async function osKeychain(stateDir: string, store: string): Promise<Keych
   }
 }
 
-/** Returns why the keychain cannot be used, or null. Does not access it. */
+/** Returns why the keychain cannot be used; null if it may work. Does not access it. */
 export function whyUnreachable(): string | null {
   if (process.platform !== 'linux' || process.env['DBUS_SESSION_BUS_ADDRESS']) return null
   const runtime = process.env['XDG_RUNTIME_DIR']
@@ -137,8 +139,8 @@ export async function probe(stateDir: string, store: string): Promise<boolean> {
   }
 }
 
-// The library returns null for a missing entry and throws for all other failures: locked, no bus,
-// no provider.
+// The library returns null for a missing entry. It throws for all other failures: a locked
+// keychain, no session bus, no provider.
 function reach<T>(action: () => T): T {
   try {
     return action()

@@ -1,8 +1,8 @@
 /**
  * Files that only this user may read or change.
  *
- * A file is replaced as a whole or not at all. It is read only if it is a regular file, no link,
- * owned by this user and closed to all others.
+ * A file is replaced as a whole or not at all. It is read only if it is a regular file and not a
+ * link, and if this user owns it and others have no access.
  */
 import {
   closeSync,
@@ -22,25 +22,25 @@ import { dirname, join } from 'node:path'
 import { AppError, StartError, isFullDisk } from '../errors.ts'
 
 /**
- * Windows has access lists instead of owner and mode. By default they close the user's own
- * folders to others.
+ * Whether files have an owner and a mode. Windows has access control lists, which by default give
+ * other users no access to the user's own folders.
  */
 export const hasModes = process.platform !== 'win32'
 
 const NOFOLLOW = hasModes ? constants.O_NOFOLLOW : 0
-// Without it, a fifo with the name of the file would block the open forever.
+// Without this flag, opening a FIFO with the file's name would block forever.
 const NONBLOCK = hasModes ? constants.O_NONBLOCK : 0
 
-/** Returns the fault of an opened file with its remedy, or null. */
+/** Returns what is wrong with an opened file and how to correct it; null if nothing is. */
 export type FileCheck = (stat: Stats, path: string) => string | null
 
 /** The suffix of a file that is being written. */
 const TEMPORARY = '.tmp'
 
 /**
- * Writes a file. After a crash it has the complete old content or the complete new one.
- * @param how `durable`: whether it also survives a power failure, which costs milliseconds;
- *   `mode`: independent of the umask, 0600 by default
+ * Writes a file. After a crash, it has either the complete old or the complete new content.
+ * @param how `durable`: whether the file must also survive a power failure, which takes
+ *   milliseconds more; `mode`: the file mode, independent of the umask (default: 0600)
  */
 export function writeAtomic(
   path: string,
@@ -49,7 +49,7 @@ export function writeAtomic(
 ): void {
   const temporary = path + TEMPORARY
   try {
-    // Left by a crash. There is only one writer, so it is not in use.
+    // A crash left this file. There is only one writer, so the file is not in use.
     unlinkIfThere(temporary)
     const file = openSync(temporary, 'wx', mode)
     try {
@@ -68,14 +68,12 @@ export function writeAtomic(
 
 const FAILING: readonly unknown[] = ['EROFS', 'EIO']
 
-/**
- * Returns the error for a failed write, and deletes the temporary file if the disk permits it.
- */
+/** Returns the error for a failed write. Deletes the temporary file if possible. */
 function unwritten(path: string, temporary: string, cause: NodeJS.ErrnoException): Error {
   try {
     unlinkIfThere(temporary)
   } catch {
-    // The first error describes the fault of the disk.
+    // The first error already describes the fault of the disk.
   }
   if (isFullDisk(cause))
     return new AppError(
@@ -94,7 +92,7 @@ function unwritten(path: string, temporary: string, cause: NodeJS.ErrnoException
   return cause
 }
 
-/** Deletes a file durably. Returns false if there was none. */
+/** Deletes a file durably. Returns false if it did not exist. */
 export function removeFile(path: string): boolean {
   if (!unlinkIfThere(path)) return false
   syncFolder(dirname(path))
@@ -113,8 +111,9 @@ function unlinkIfThere(path: string): boolean {
 }
 
 /**
- * Deletes the temporary files that a crash left in a folder. Only its one writer may call this.
- * @param names of the files that are written there; by default all files of the folder
+ * Deletes the temporary files that a crash left in a folder. Only the folder's one writer may call
+ * it.
+ * @param names the names of the files that are written there; by default all files of the folder
  */
 export function removeLeftovers(folder: string, names?: readonly string[]): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -125,7 +124,7 @@ export function removeLeftovers(folder: string, names?: readonly string[]): void
 }
 
 /**
- * Reads a file as text, or returns null if there is none.
+ * Reads a file as text; returns null if it does not exist.
  * @throws StartError if other users could have read or written it
  */
 export const readPrivate = (path: string): string | null =>
@@ -136,10 +135,10 @@ export const readPrivateBytes = (path: string): Buffer | null => readChecked(pat
 
 /**
  * Opens a regular file without following links, if `check` finds no fault.
- * @param flags of open(2); a file that they create has mode 0600
- * @returns its descriptor, which the caller closes
- * @throws StartError if it is a link, not a regular file, or has a fault; otherwise what node:fs
- *   throws
+ * @param flags the flags of open(2); a file that they create has mode 0600
+ * @returns the file descriptor, which the caller must close
+ * @throws StartError if the path is a link or not a regular file, or if `check` finds a fault;
+ *   otherwise what node:fs throws
  */
 export function openChecked(path: string, flags: number, check: FileCheck = fileFault): number {
   let file: number
@@ -164,7 +163,7 @@ export function openChecked(path: string, flags: number, check: FileCheck = file
   }
 }
 
-/** Reads a file as `openChecked` opens it, or returns null if there is none. */
+/** Opens a file as `openChecked` does, and reads it; returns null if it does not exist. */
 export function readChecked(path: string, check: FileCheck): Buffer | null {
   let file: number
   try {
@@ -180,7 +179,9 @@ export function readChecked(path: string, check: FileCheck): Buffer | null {
   }
 }
 
-/** Returns the fault in owner or mode of a private file or folder with its remedy, or null. */
+/**
+ * Returns what is wrong with a private file's or folder's owner or mode, and the remedy; or null.
+ */
 export function fileFault(stat: Stats, path: string): string | null {
   if (!hasModes) return null
   const me = process.geteuid?.()
@@ -197,7 +198,10 @@ export function fileFault(stat: Stats, path: string): string | null {
 export const isMissing = (cause: unknown): boolean =>
   (cause as NodeJS.ErrnoException).code === 'ENOENT'
 
-/** Makes renames and deletions in a folder durable. Windows cannot open a folder for that. */
+/**
+ * Makes renames and deletions in a folder durable. Does nothing on Windows, which cannot open
+ * folders.
+ */
 export function syncFolder(path: string): void {
   if (!hasModes) return
   const folder = openSync(path, constants.O_RDONLY)

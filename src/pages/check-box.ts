@@ -3,7 +3,10 @@ import { checkWords, replaceUnknown, type PageSpeaker, type Verdict } from './ch
 import { element, make, say } from './element.ts'
 
 export type CheckBox = {
-  /** Removes a "theirs" verdict that is too old to apply to the current call. */
+  /**
+   * Removes the verdict "theirs" if it is too old to apply to the current call. `window` is the
+   * current window.
+   */
   turn: (window: number) => void
   /** Clears the input and the verdict. */
   clear: () => void
@@ -19,8 +22,8 @@ const KIND: Readonly<Record<Verdict['kind'], 'ok' | 'bad' | 'warn'>> = {
 }
 
 /**
- * Connects the form of the page to the check. `window` is the current one; `wordsOf` and `accept`
- * are passed in.
+ * Connects the page's form to the check. `window` returns the current window; for `wordsOf` and
+ * `accept` see `checkWords`.
  */
 export function checkBox(of: {
   window: () => Promise<number>
@@ -32,12 +35,13 @@ export function checkBox(of: {
   const suggestions = element('suggestions', HTMLElement)
   let accepted: { window: number; at: string } | null = null
   /**
-   * The number of the latest check. The result of an earlier one must not overwrite its result.
+   * The number of the latest check. The result of an earlier, slower check must not overwrite the
+   * result of the latest.
    */
   let latest = 0
 
   const show = (kind: string, text: string) => {
-    // Emptied first, so that a screen reader announces the same text again as a change.
+    // Emptied first, so that a screen reader announces the text again even if it has not changed.
     say(verdict, kind, '')
     suggestions.replaceChildren()
     suggestions.hidden = true
@@ -87,7 +91,8 @@ export function checkBox(of: {
     void check()
   })
   heard.addEventListener('input', () => {
-    // A verdict is about the words that were checked, not about those being typed now.
+    // The verdict applies to the words that were checked, so it is removed as soon as others are
+    // typed.
     if (heard.value === '') return
     latest += 1
     accepted = null

@@ -1,6 +1,6 @@
 /**
- * Checks typed words for the current minute. Independent of the page: the words and the record of
- * accepted windows are passed in as functions.
+ * Checks typed words in the current minute. This module does not depend on the page: functions that
+ * return the words and record accepted windows are passed in.
  */
 import { Refusal } from '../crypto/refusal.ts'
 import { WORDLIST } from '../crypto/wordlist.ts'
@@ -15,8 +15,8 @@ export type Verdict =
 export type PageSpeaker = 'owner' | 'guest'
 
 /**
- * Checks `input` against the words of both sides in the windows before, of and after `window`.
- * `accept` records a window and returns false if it was accepted before.
+ * Checks `input` against both sides' words in `window` and in the windows before and after it.
+ * `accept` records a window as used, and returns false if it was used before.
  */
 export async function checkWords(
   input: string,
@@ -40,7 +40,8 @@ export async function checkWords(
   }
   const [theirs, own] = await Promise.all([spokenIn('owner'), spokenIn('guest')])
   if (theirs !== undefined) {
-    // Recorded before the page shows a verdict, so that two simultaneous checks cannot both pass.
+    // The window is recorded before the page shows a verdict, so that only one of two simultaneous
+    // checks can succeed.
     return accept(theirs) ? { kind: 'theirs', window: theirs } : { kind: 'used' }
   }
   return { kind: own === undefined ? 'wrong' : 'own' }
@@ -49,8 +50,8 @@ export async function checkWords(
 const LIST: ReadonlySet<string> = new Set(WORDLIST.trimEnd().split('\n'))
 
 /**
- * Returns `input` with the unknown run `word` (as in the verdict) replaced by a word of the list.
- * If the run is several words typed without spaces, the right ones stay.
+ * Replaces the unknown text `word`, which the verdict named, with `by`, a word of the list. If
+ * several words were typed without spaces, the known ones among them stay.
  */
 export function replaceUnknown(input: string, word: string, by: string): string {
   let done = false
@@ -65,7 +66,8 @@ export function replaceUnknown(input: string, word: string, by: string): string 
 }
 
 /**
- * Replaces the letters of the run most similar to `by`, with list words before and after them.
+ * Replaces the part of `run` that is most similar to `by`. Only known words may precede and follow
+ * that part.
  */
 function replaceIn(run: string, by: string): string {
   let best = { unlike: Infinity, text: by }
@@ -85,7 +87,9 @@ function replaceIn(run: string, by: string): string {
   return best.text
 }
 
-/** Returns the list words that a run begins with, up to the first part that is no list word. */
+/**
+ * Returns the known words at the beginning of `run`, up to the first part that is not a known word.
+ */
 function listWords(run: string): string[] {
   const words: string[] = []
   let from = 0

@@ -1,8 +1,8 @@
 /**
- * The start of the documentation page: the API reference over this server's own document. The
- * page sends requests to this server only. Typed values, tokens above all, are dropped when the
- * tab is closed. This script must load before the library, which reads its settings while
- * loading.
+ * Starts the documentation page: an API reference made from this server's own OpenAPI document. The
+ * page sends requests only to this server. Values that the user types, above all tokens, are
+ * discarded when the tab is closed. This script must load before the library, which reads its
+ * settings while it loads.
  */
 
 /** The library, if it was loaded. */
@@ -10,15 +10,18 @@ declare const Scalar: {
   createApiReference(target: string, configuration: Readonly<Record<string, unknown>>): unknown
 }
 
-// The library's validators would test whether they may create code from text, which the page's
-// policy forbids and reports.
+// Without this setting, the library's validators would test whether they may create code from text.
+// The page's content security policy forbids that and would report it.
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } })
 
-// The library logs its name and version while loading.
+// Suppressed while the library loads, because it logs its name and version.
 const { info } = console
 console.info = () => undefined
 
-/** Like `fetch`, but an HTML response becomes text, since the policy allows no frames. */
+/**
+ * Like `fetch`, but returns HTML responses as plain text. The library would show HTML in a frame,
+ * which the page's policy forbids.
+ */
 async function fetchAsText(input: Request | URL | string, init?: RequestInit): Promise<Response> {
   const answer = await fetch(input, init)
   if (!answer.headers.get('Content-Type')?.startsWith('text/html')) return answer
@@ -28,12 +31,13 @@ async function fetchAsText(input: Request | URL | string, init?: RequestInit): P
   return new Response(answer.body, { status, statusText, headers })
 }
 
-// When all scripts of the page are loaded.
+// Runs after all scripts of the page are loaded.
 document.addEventListener('DOMContentLoaded', () => {
   console.info = info
   Scalar.createApiReference('#reference', {
     url: '/api/v1/openapi.json',
-    // The address with which the page was opened: any other one would be another origin.
+    // The address with which the page was opened. Any other address of this server would be another
+    // origin.
     servers: [{ url: location.origin }],
     persistAuth: false,
     withDefaultFonts: false,

@@ -1,11 +1,11 @@
 /**
- * Access to the elements of the server's document that a script fills. Text is inserted as text
- * only.
+ * Access to the elements that scripts fill in a page made by the server. Text is only inserted as
+ * text, never as HTML.
  */
 
 /**
  * Returns the element with this id.
- * @throws TypeError if the document has none, or it is of another kind
+ * @throws TypeError if there is no such element, or if it is of another kind
  */
 export function element<T extends HTMLElement>(id: string, kind: new () => T): T {
   const found = document.getElementById(id)
@@ -26,9 +26,9 @@ export function make<K extends keyof HTMLElementTagNameMap>(
 }
 
 /**
- * Puts `text` into an element of a kind that the style sheet colours. An empty element takes no
- * space and stays in the tree, since screen readers announce a change only in an element that was
- * there before.
+ * Puts `text` into an element. `kind` selects its colour in the style sheet. An element with an
+ * empty text takes no space but stays in the document, because screen readers announce a change
+ * only in an element that existed before.
  */
 export function say(where: HTMLElement, kind: string, text: string): void {
   where.dataset['kind'] = kind

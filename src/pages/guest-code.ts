@@ -1,20 +1,20 @@
 /**
- * The guest's code with WebCrypto (section 2). It derives the same words as `src/crypto/code.ts`,
- * from keys that no script can read back.
+ * Derives the words of a guest code with WebCrypto (protocol, section 2). `src/crypto/code.ts`
+ * derives the same words. Here, no script can read the key.
  */
 import { LABEL, ZERO_HEAD } from '../crypto/code.ts'
 import { labelled, u32be } from '../crypto/encoding/hash-input.ts'
 import { firstIndices, wordsAt } from '../crypto/words.ts'
 
-/** A CryptoKey, named so that the types of both Node and the browser have it. */
+/** A CryptoKey, in a form that exists in the types of both Node and the browser. */
 export type CodeKey = InstanceType<typeof CryptoKey>
 
 /** A guest code has one epoch. */
 const EPOCH = 1
 
 /**
- * Derives the code key from K (32 bytes) and the 16 bytes of the guest code id. It is an HMAC key
- * to sign with, not extractable. Zeroes `secret`, also on failure.
+ * Derives the code key from K (32 bytes) and the 16 bytes of the guest code id. The result is an
+ * HMAC key for signing, which is not extractable. Overwrites `secret` with zeros, also if it fails.
  */
 export async function importCodeKey(
   secret: Uint8Array<ArrayBuffer>,
@@ -24,7 +24,8 @@ export async function importCodeKey(
     const source = await crypto.subtle.importKey('raw', secret, 'HKDF', false, ['deriveKey'])
     const info = Uint8Array.from(labelled(LABEL.guest, u32be(EPOCH), ZERO_HEAD))
     const derivation = { name: 'HKDF', hash: 'SHA-256', salt: Uint8Array.from(subject), info }
-    // The length is part of the derivation: without it WebCrypto uses the block size, 512 bits.
+    // The length must be given, because it is part of the derivation. Otherwise WebCrypto would use
+    // the block size, 512 bits.
     const kind = { name: 'HMAC', hash: 'SHA-256', length: 256 }
     return await crypto.subtle.deriveKey(derivation, source, kind, false, ['sign'])
   } finally {

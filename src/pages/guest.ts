@@ -1,7 +1,7 @@
 /**
- * The page of a guest code. It takes the secret from the address bar, shows the guest's words and
- * checks those of the other side. The secret is read once, imported as a key that cannot be read
- * back, and zeroed; it is never logged, stored as bytes or sent.
+ * The page of a guest code. It reads the secret from the fragment in the address bar, shows the
+ * guest's words and checks the other side's words. The secret is read once, imported as a key that
+ * is not extractable, and overwritten with zeros. It is never logged, sent, or stored as bytes.
  */
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import { windowOf } from '../crypto/code.ts'
@@ -12,9 +12,7 @@ import { startCountdown, serverClock, TOLERANCE_MS } from './server-clock.ts'
 import { element, make, say } from './element.ts'
 import { importCodeKey, readGuestWords } from './guest-code.ts'
 
-/**
- * Returns the fragment, and removes it from the address bar and from this entry of the history.
- */
+/** Returns the fragment, and removes it from the address bar and from the current history entry. */
 function takeFragment(): string {
   const fragment = location.hash.slice(1)
   if (location.href.includes('#')) {
@@ -23,14 +21,14 @@ function takeFragment(): string {
   return fragment
 }
 
-/** Returns K from a fragment; null if it is not 32 bytes of base64url. */
+/** Returns the secret K from a fragment; null if the fragment is not 32 bytes in base64url. */
 function readSecret(fragment: string): Uint8Array<ArrayBuffer> | null {
   try {
     const bytes = decodeBase64url(fragment) as Uint8Array<ArrayBuffer>
     if (bytes.length === 32) return bytes
     bytes.fill(0)
   } catch {
-    // Truncated or mistyped. The page treats it as a link without the secret.
+    // The fragment was truncated or mistyped. The page treats the link as one without a secret.
   }
   return null
 }
@@ -53,8 +51,8 @@ function run(main: HTMLElement, fragment: string): void {
   let opened = false
   let stopTicking = () => {}
   /**
-   * The number of the latest start. A slower, earlier one must not restore a code that was
-   * dropped.
+   * The number of the latest start. An earlier, slower start must not restore a code that was
+   * dropped since.
    */
   let latest = 0
 
@@ -76,7 +74,7 @@ function run(main: HTMLElement, fragment: string): void {
     const said = await readGuestWords(used, window, speakers.guest)
     if (used !== key || words.dataset['window'] === String(window)) return
     words.dataset['window'] = String(window)
-    // A space between, so that they are read and copied as three words.
+    // Separated by spaces, so that the words are read aloud and copied as three words.
     words.replaceChildren(...said.flatMap((word) => [make('span', '', word), ' ']))
   }
 
@@ -125,8 +123,8 @@ function run(main: HTMLElement, fragment: string): void {
     stored = secret === null || (await keep(id, found))
     if (mine !== latest) return
     if (secret !== null && stored) {
-      // A document keeps the address with which it was loaded (Navigation Timing), with the
-      // fragment. The reloaded document has an address without it.
+      // The document still contains the address with which it was loaded, including the fragment
+      // (Navigation Timing). The reloaded document has an address without the fragment.
       location.reload()
       return
     }
@@ -143,7 +141,7 @@ function run(main: HTMLElement, fragment: string): void {
     stopTicking = startCountdown(clock, tick)
     if (opened) return
     opened = true
-    // The mode stays "cors": with any other, a page without referrer sends `Origin: null`.
+    // The mode must stay "cors". In any other mode, a page without a referrer sends `Origin: null`.
     const note = fetch(`/g/${id}/opened`, { method: 'POST', credentials: 'omit', keepalive: true })
     note.catch(() => {})
   }
@@ -165,18 +163,19 @@ function run(main: HTMLElement, fragment: string): void {
       notice.focus()
     })
   })
-  // The full link opened in this same tab changes the fragment only; the page is not loaded
-  // again.
+  // If the user opens the full link in this same tab, only the fragment changes and the page is not
+  // loaded again.
   window.addEventListener('hashchange', () => {
     const text = takeFragment()
     if (text !== '') begin(text)
   })
-  // A page in the back/forward cache shows nothing; when it is restored, it starts again.
+  // A page that enters the back/forward cache clears its words. When the page is restored, it
+  // starts again.
   window.addEventListener('pagehide', stop)
   window.addEventListener('pageshow', (event) => {
     if (event.persisted) begin(takeFragment())
   })
-  // If the user forgot the code in another tab, this tab drops it too.
+  // If the user removed the code in another tab, this tab drops it too.
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible' || key === null || !stored) return
     void recallKey(id).then((still) => {
@@ -204,7 +203,7 @@ function duration(ms: number): string {
     : `${Math.round(seconds / 86_400)} days`
 }
 
-// First of all, before anything can fail.
+// This happens first, before anything can fail and leave the secret in the address bar.
 const fragment = takeFragment()
 const main = document.querySelector('main')
 if (main?.dataset['state'] === 'active') run(main, fragment)

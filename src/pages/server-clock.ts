@@ -1,29 +1,32 @@
 /**
- * The server's time on the page, and the countdown of the current minute by it. It is the time in
- * the document, advanced by the monotonic clock. The device's own clock only serves for comparison.
- * If the two clocks diverge, the device slept or its clock was set, and the page asks the server
- * again.
+ * The server's time on a page, and the countdown of the current minute. The time starts at the time
+ * in the document, and advances with the browser's monotonic clock. The device's wall clock is used
+ * only for comparison: if the two clocks diverge, the device slept or its wall clock was set, so
+ * the page asks the server for the time again.
  */
 import { PERIOD_S, windowOf } from '../crypto/code.ts'
 
 /**
- * The largest error of a device's own clock, in milliseconds, with which its words are accepted.
+ * The largest error of a device's clock, in milliseconds, at which its words are still accepted.
  */
 export const TOLERANCE_MS = 30_000
 const DRIFT_MS = 2_000
 
 type PageClock = {
-  /** Returns Unix milliseconds by the server's clock. */
+  /** Returns the server's time in Unix milliseconds. */
   now: () => number
-  /** Returns how far the device's clock is ahead of it, in milliseconds; negative: behind. */
+  /**
+   * Returns how far the device's clock is ahead of the server's, in milliseconds; negative if
+   * behind.
+   */
   ahead: () => number
-  /** Asks the server again if the two clocks of the device diverged. Never throws. */
+  /** Asks the server for the time again if the device's two clocks diverged. Never throws. */
   settle: () => Promise<void>
 }
 
 /**
- * Returns a clock that starts at the server's time when it made the document, in Unix
- * milliseconds.
+ * Returns a clock that starts at `documentMs`. That is the server's time when it made the document,
+ * in Unix milliseconds.
  */
 export function serverClock(documentMs: number): PageClock {
   let base = documentMs + documentAge()
@@ -39,8 +42,8 @@ export function serverClock(documentMs: number): PageClock {
   }
   const ask = async () => {
     const answered = await serverTime()
-    // Without a response, sleep is likelier than a change of the clock, and the wall clock counts
-    // sleep.
+    // If the server does not respond, assume that the device slept, which is more likely than a
+    // clock change. The wall clock includes that time.
     set(answered ?? base + (Date.now() - wall))
     asking = null
   }
@@ -56,8 +59,8 @@ export function serverClock(documentMs: number): PageClock {
 }
 
 /**
- * Returns the milliseconds since the document began to arrive. They correct the clock, so that a
- * slow connection does not shift the minute.
+ * Returns the milliseconds since the document began to arrive. They are added to the document's
+ * time, so that a slow connection does not make the clock late.
  */
 function documentAge(): number {
   const [entry] = performance.getEntriesByType('navigation')
@@ -69,7 +72,7 @@ async function serverTime(): Promise<number | null> {
   try {
     const { headers } = await fetch('/health', { cache: 'no-store', credentials: 'omit' })
     const date = Date.parse(headers.get('date') ?? '')
-    // The header counts whole seconds.
+    // The header has whole seconds, so the time is half a second later on average.
     return Number.isNaN(date) ? null : date + 500
   } catch {
     return null
@@ -77,9 +80,10 @@ async function serverTime(): Promise<number | null> {
 }
 
 /**
- * Calls `tick` now, at each second and whenever the page becomes visible. Timers of hidden pages
- * are late. `tick` receives the window and the whole seconds that it still lasts.
- * @returns a function that stops it
+ * Calls `tick` now, every second, and whenever the page becomes visible. The last is needed because
+ * timers of hidden pages are late. `tick` receives the current window and the number of seconds
+ * that remain of it.
+ * @returns a function that stops the countdown
  */
 export function startCountdown(
   clock: PageClock,
@@ -91,7 +95,8 @@ export function startCountdown(
     void clock.settle()
     const now = clock.now()
     tick(windowOf(now), PERIOD_S - (Math.floor(now / 1000) % PERIOD_S))
-    // A little past the second, so that a timer that fires early does not show it twice.
+    // The timer fires 10 ms after the full second, so that a timer that is slightly early does not
+    // show the same second twice.
     timer = setTimeout(run, 1010 - (now % 1000))
   }
   const seen = () => {

@@ -1,6 +1,6 @@
 /**
- * Checks a stamp file under a link, independent of the page that shows it, and compares a file with
- * the stamp.
+ * Checks the stamp at a link, and compares a file with the stamp. The check does not depend on the
+ * page that shows the stamp.
  */
 import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { PublicJwk } from '../crypto/jose/jwk.ts'
@@ -10,8 +10,9 @@ import { type StampFacts, type StampFile, type StampPayload, verifyStamp } from 
 import { element, say } from './element.ts'
 
 /**
- * A stamp from the server; its form is not trusted. The key log and the receipt key come from the
- * server too: the page has nothing to compare them with, and so names no person.
+ * A stamp as the server sent it; nothing about it is trusted. The key log and the receipt key also
+ * come from the server, and the page has nothing to compare them with. That is why the page names
+ * no person as the signer.
  */
 export type ServedStamp = StampFile & { receipt_key: PublicJwk }
 
@@ -20,9 +21,9 @@ export type StampCheck =
   | { kind: 'refused'; reason: string; text: string }
 
 /**
- * Checks the served stamp against the stamp id of the address and the fragment of the link. The
- * fragment holds the hash of the stamp (section 7). `unbound`: the stamp itself is valid, but
- * without a fragment nothing proves that the link was made for it.
+ * Checks the served stamp against the stamp id in the address and the link's fragment. The fragment
+ * contains the hash of the stamp (protocol, section 7). The result is `unbound` if the stamp is
+ * valid but the link has no fragment, so nothing proves that the link was made for this stamp.
  */
 export function checkStamp(served: ServedStamp, id: string, fragment: string): StampCheck {
   try {
@@ -78,14 +79,14 @@ const REASONS: { readonly [R in RefusalReason]?: string } = {
 }
 
 /**
- * The largest file in bytes. WebCrypto digests one buffer; a larger one does not fit into memory
- * everywhere.
+ * The largest file that is compared, in bytes. WebCrypto needs the whole file in one buffer, and a
+ * larger buffer does not fit into memory on every device.
  */
 const LARGEST = 1024 ** 3
 
 /**
- * Connects the file input and the drop zone of the page; `payload` is that of a verified stamp. A
- * file is compared inside the browser, by its digest, and nothing is sent.
+ * Connects the page's file input and drop zone. `payload` must come from a verified stamp. The
+ * browser compares the file's digest itself, so nothing is sent.
  */
 export function fileCheck(payload: StampPayload): void {
   const input = element('file', HTMLInputElement)
@@ -119,10 +120,12 @@ export function fileCheck(payload: StampPayload): void {
 
   input.addEventListener('change', () => {
     void take(input.files?.[0])
-    // So that the same file, which may have been saved again, counts as a change.
+    // Cleared, so that choosing the same file again, which may have been saved since, also fires
+    // `change`.
     input.value = ''
   })
-  // On the whole page, since the browser would open a file dropped beside the zone.
+  // The handlers cover the whole page, because the browser would open a file that was dropped
+  // beside the zone.
   document.addEventListener('dragover', (event) => {
     event.preventDefault()
     drop.dataset['over'] = ''

@@ -1,6 +1,6 @@
 /**
- * The page of a stamp: fetches it, checks it and shows its content. It shows no content of a
- * rejected stamp, since none of it is verified.
+ * The page of a stamp. It fetches and checks the stamp, and shows its content. If the stamp is
+ * rejected, it shows no content, because none of it is verified.
  */
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { StampFacts } from '../crypto/stamp.ts'
@@ -93,11 +93,11 @@ function factsOf(facts: StampFacts, now: number): Row[] {
 
 const bytes = (length: number) => (length === 1 ? '1 byte' : `${length.toLocaleString('en')} bytes`)
 
-/** Returns hexadecimal as `sha256sum` prints it. */
+/** Returns a digest in lower-case hexadecimal, as `sha256sum` prints it. */
 const hex = (digest: Uint8Array) =>
   Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Formats Unix seconds in UTC, which reads the same for all viewers of the stamp. */
+/** Formats Unix seconds in UTC, so that all viewers of the stamp see the same time. */
 function time(unixS: number): HTMLElement | string {
   const date = new Date(unixS * 1000)
   if (Number.isNaN(date.getTime())) return `${unixS} seconds after 1970`
@@ -119,7 +119,8 @@ async function run(main: HTMLElement): Promise<void> {
     return
   }
   show(checkStamp(served, id, location.hash.slice(1)), Number(main.dataset['now']))
-  // Another link to the same stamp, opened in this tab, needs another check.
+  // If another link to the same stamp is opened in this tab, only the fragment changes, and the
+  // stamp must be checked again.
   window.addEventListener('hashchange', () => location.reload())
 }
 

@@ -1,13 +1,14 @@
 /**
- * What the page of a guest code needs after a reload: the code key, in IndexedDB, and the windows
- * in which the tab accepted the caller's words, in sessionStorage. The key is stored by guest code
- * id as a CryptoKey that is not extractable, so no script, cookie or copy of the storage reveals
- * it. If the browser refuses storage, only the reload does not work, so no function here throws.
+ * Stores what the page of a guest code needs after a reload. IndexedDB contains the code key, under
+ * the guest code id, as a CryptoKey that is not extractable. So no script, cookie or copy of the
+ * storage can reveal the secret. The tab's sessionStorage contains the windows in which the page
+ * accepted the caller's words. If the browser does not allow storage, only reloading fails, so no
+ * function here throws.
  */
 
 const STORE = 'code-keys'
 
-/** Stores a key; returns whether the browser stored it. */
+/** Stores a key. Returns whether the browser stored it. */
 export async function keep(id: string, key: CryptoKey): Promise<boolean> {
   const kept = await run('readwrite', (store) => store.put(key, id))
   return kept !== null
@@ -49,7 +50,7 @@ const open = (): Promise<IDBDatabase> =>
     request.addEventListener('error', () => reject(request.error ?? new Error('no storage')))
   })
 
-/** Resolves at the end of the transaction, which alone proves that the key is stored. */
+/** Resolves when the transaction is complete. Only then is the key stored. */
 const finished = (
   transaction: IDBTransaction,
   ask: (store: IDBObjectStore) => IDBRequest,
@@ -62,12 +63,16 @@ const finished = (
     transaction.addEventListener('abort', fail)
   })
 
-/** Words of a window are acceptable for one more window; older entries have no use. */
+/**
+ * How many windows are remembered. Words are accepted at most one window late, so older entries are
+ * not needed.
+ */
 const KEEP = 4
 
 /**
- * Returns a function that records a window of one guest code and returns whether it was new. Each
- * window proves once (section 2, Replay). Window numbers are no secret.
+ * Returns a function that records a window of one guest code, and returns whether the window was
+ * new. Words are accepted only once per window (protocol, section 2, Replay). Window numbers are
+ * not secret.
  */
 export function acceptedWindows(id: string): (window: number) => boolean {
   const name = `accepted ${id}`
@@ -78,7 +83,7 @@ export function acceptedWindows(id: string): (window: number) => boolean {
     try {
       sessionStorage.setItem(name, JSON.stringify(seen))
     } catch {
-      // Without storage the record lasts as long as the page.
+      // If storage is not available, the record lasts only as long as the page.
     }
     return true
   }

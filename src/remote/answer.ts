@@ -1,7 +1,7 @@
 /**
- * Interprets answers of an account server. The server is not trusted: a reply must have the form
- * of its row, and an error the common format and a known code. No text of the server reaches the
- * screen unchanged.
+ * Interprets the responses of an account server, which is not trusted. A reply must match the
+ * schema of its route, and an error must have the common format and a known code. No text from the
+ * server is shown unfiltered.
  */
 import * as v from 'valibot'
 import { CONVERSATION_HEADER, TURN_HEADER } from '../api/rest/assistant.ts'
@@ -14,8 +14,8 @@ import type { TransportResponse } from './transport.ts'
 
 const LONGEST_MESSAGE = 500
 /**
- * Text beyond this length is ignored. The limit exceeds that of a message, because parts may be
- * removed from the text before it is cut off.
+ * How many characters of a text are processed. This is more than LONGEST_MESSAGE, because parts may
+ * be removed from the text before it is shortened to that length.
  */
 const LONGEST_QUOTED = 4 * LONGEST_MESSAGE
 const MOST_ITEMS = 20
@@ -27,7 +27,8 @@ const shown = (text: string) => text.slice(0, LONGEST_MESSAGE).toWellFormed().re
 
 const Text = v.pipe(v.string(), v.transform(shown))
 /**
- * A sentence may repeat credentials of the request to the server, which the caller must not see.
+ * A sentence from the server. It may quote credentials from the request, which are removed because
+ * the caller must not see them.
  */
 const Sentence = v.pipe(
   v.string(),
@@ -38,7 +39,7 @@ const few = <const T extends v.GenericSchema>(item: T) =>
     v.array(item),
     v.transform((items) => items.slice(0, MOST_ITEMS)),
   )
-/** A detail with a wrong type is omitted. */
+/** Omits a detail if its type is wrong. */
 const detail = <const T extends v.GenericSchema>(schema: T) =>
   v.fallback(v.optional(schema), undefined)
 
@@ -55,7 +56,7 @@ const Refused = v.object({
   error_description: detail(Sentence),
 })
 
-/** Returns the value of a body that is JSON in UTF-8; undefined if it is not. */
+/** Returns the parsed body, or undefined if the body is not JSON in UTF-8. */
 function jsonOf({ headers, body }: TransportResponse): unknown {
   const isJson = /^application\/json *(?:; *charset="?utf-8"? *)?$/i.test(
     headers['content-type'] ?? '',
@@ -69,8 +70,8 @@ function jsonOf({ headers, body }: TransportResponse): unknown {
 }
 
 /**
- * Returns Retry-After in seconds (RFC 9110 section 10.2.3); null if it is missing or not a
- * reasonable number of them.
+ * Returns Retry-After in seconds (RFC 9110 section 10.2.3); null if it is missing or not a number
+ * of seconds up to LONGEST_AFTER_S.
  */
 function retryAfter({ headers }: TransportResponse): number | null {
   const text = headers['retry-after'] ?? ''
@@ -81,8 +82,8 @@ const waiting = (afterS: number | null): Record<string, string> =>
   afterS === null ? {} : { 'Retry-After': String(afterS) }
 
 /**
- * Returns the error of an answer with the common format, a known code, and the status of that
- * code; else null.
+ * Returns the error in an answer; null unless it has the common format, a known code and that
+ * code's status.
  */
 export function answerError(answer: TransportResponse): AppError | null {
   const parsed = v.safeParse(Refused, jsonOf(answer))
@@ -128,7 +129,7 @@ function failure(answer: TransportResponse, origin: string): AppError | Passing 
   return backendError(origin, `failed with ${status}${code}.${doubt}`, refusal)
 }
 
-/** The header fields that are passed on with a content; each carries an id. */
+/** The header fields that are passed on with a content. The value of each is an id. */
 const BROUGHT = [CONVERSATION_HEADER, TURN_HEADER]
 
 function broughtBy({ headers }: TransportResponse): Record<string, string> {
@@ -150,10 +151,10 @@ function contentOf(answer: TransportResponse, media: readonly string[]): Content
 }
 
 /**
- * Returns the value of an answer to a row, parsed by its schema; undefined for a row without a
+ * Returns the value of an answer, parsed by the route's schema; undefined if the route has no
  * reply.
- * @throws AppError with the server's error, or backend_* for an answer that does not fit this
- * row; Passing for a transient failure
+ * @throws AppError with the server's error, or `backend_*` if the answer does not fit this route;
+ *   Passing for a transient failure
  */
 export function valueOf(answer: TransportResponse, route: Route, origin: string): unknown {
   const { status } = answer

@@ -1,12 +1,12 @@
 /**
- * Measures the server's clock by its answers. A device with a wrong clock can still sign in,
- * because its proofs carry the server's time.
+ * Measures the server's clock from its answers. Proofs carry the server's time, so a device with a
+ * wrong clock can still sign in.
  */
 
 export interface ServerClock {
   /**
-   * Returns the server's time in Unix milliseconds; this machine's time before the first
-   * measurement.
+   * Returns the server's time in Unix milliseconds. Before the first measurement it returns this
+   * machine's time.
    */
   now(): number
   /**
@@ -15,13 +15,13 @@ export interface ServerClock {
    */
   offsetMs(): number | null
   /**
-   * Measures the clock by the Date of an answer. `sentAt` and `answeredAt` are Unix milliseconds
-   * of this machine's clock.
+   * Measures the clock from the Date header of an answer. `sentAt` and `answeredAt` are Unix
+   * milliseconds of this machine's clock.
    */
   observe(date: string | undefined, sentAt: number, answeredAt: number): void
 }
 
-/** RFC 9110 section 5.6.7: the only format that senders generate. */
+/** RFC 9110 section 5.6.7: the only date format that senders may generate. */
 const IMF_FIXDATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 /**
@@ -29,7 +29,7 @@ const IMF_FIXDATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/
  * @param now this machine's clock, in Unix milliseconds
  */
 export function newServerClock(now: () => number): ServerClock {
-  /** The limits of the offset, in milliseconds. */
+  /** The lowest and highest possible offset, in milliseconds; null before the first measurement. */
   let range: readonly [low: number, high: number] | null = null
 
   const offsetMs = () => (range === null ? null : Math.round((range[0] + range[1]) / 2))
@@ -39,8 +39,8 @@ export function newServerClock(now: () => number): ServerClock {
     observe(date, sentAt, answeredAt) {
       const at = IMF_FIXDATE.test(date ?? '') ? Date.parse(date as string) : NaN
       if (Number.isNaN(at) || answeredAt < sentAt) return
-      // The second of the Date began at or before the time of writing, which lies between request
-      // and answer.
+      // The server wrote the Date between the request and the answer. It names the second in which
+      // the server wrote it, so the exact time is up to 999 ms later.
       const [low, high] = [at - answeredAt, at + 999 - sentAt]
       const [least, most] = range ?? [low, high]
       // Each answer narrows the range; an offset outside it means that a clock was set.

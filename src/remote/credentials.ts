@@ -1,6 +1,6 @@
 /**
- * Ways to authenticate a request: none, the possession of a key, a bearer token, or a session
- * that is bound to a key (RFC 9449) and renews itself.
+ * Ways to authenticate a request: not at all, with a key, with a bearer token, or with a session. A
+ * session is bound to a key (RFC 9449) and is renewed automatically.
  */
 import type { UnauthenticatedClient } from '../api/port.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
@@ -17,11 +17,11 @@ export interface SessionCredentials {
   readonly refreshToken: () => Promise<string> | string
 }
 
-/** A way to authenticate requests. Each attempt uses the token that `token` returned for it. */
+/** A way to authenticate requests. `token` is called before each attempt. */
 export interface Credentials {
   /** Returns the token for the next attempt; null for none. */
   token(): Promise<string | null>
-  /** Returns the header fields of a request with that token. `url` is without its query. */
+  /** Returns the authentication header fields of a request. `url` must have no query. */
   headers(
     token: string | null,
     request: { method: string; url: string },
@@ -31,14 +31,14 @@ export interface Credentials {
    * @returns whether an attempt with another token may succeed
    */
   refused(token: string | null): boolean
-  /** Returns the error that the caller sees in place of this one. */
+  /** Converts an error of the server to the error that the caller sees. */
   told(error: AppError): AppError
 }
 
-/** State from the server's answers that proofs need. */
+/** What proofs need from the server's earlier answers. */
 export interface ProofState {
   readonly clock: ServerClock
-  /** RFC 9449 section 8: the newest nonce, or null. */
+  /** The newest nonce (RFC 9449 section 8); null if the server has sent none. */
   nonce: string | null
 }
 
@@ -80,7 +80,7 @@ export const bearerCredentials = (token: string): Credentials => ({
   token: async () => token,
   headers: async () => ({ Authorization: `Bearer ${token}` }),
   refused: () => false,
-  // RFC 6750 section 3: the caller sent this token, so its error carries the challenge.
+  // The caller sent this token itself, so its error carries the challenge (RFC 6750 section 3).
   told: (error) =>
     statusOf(error.code) === 401
       ? new AppError(error.code, error.message, {
@@ -91,8 +91,8 @@ export const bearerCredentials = (token: string): Credentials => ({
 })
 
 /**
- * Converts a 401 of the server: it means that the session of this device has ended, and never
- * concerns the credentials of the caller.
+ * Converts a 401 of the server to `not_signed_in`. The 401 means that this device's session has
+ * ended. It says nothing about the credentials that the caller sent to this daemon.
  */
 const notSignedIn = (error: AppError) =>
   statusOf(error.code) === 401
@@ -104,10 +104,10 @@ const notSignedIn = (error: AppError) =>
     : error
 
 /**
- * Authenticates by the session of a device. The access token is kept in memory and renewed before
- * it expires by the server's clock; concurrent requests wait for the same renewal. A token that a
- * request already carries stays valid, so a renewal interrupts no request.
- * @param renew the renewal route, called by a holder of the session's key
+ * Authenticates with a device's session. The access token is kept in memory, and renewed before it
+ * expires by the server's clock. Concurrent requests wait for the same renewal. A renewal does not
+ * invalidate the previous access token, so requests in progress still succeed.
+ * @param renew calls the renewal route with a proof by the session's key
  */
 export function deviceSession(
   state: ProofState,

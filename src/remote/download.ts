@@ -1,6 +1,6 @@
 /**
- * Streams the file behind a link of an account server. Redirects are not followed, and the
- * request carries nothing but the link.
+ * Downloads the file at a link of an account server as a stream. Redirects are not followed, and
+ * the request contains no credentials apart from the link.
  */
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -8,11 +8,11 @@ import { AppError } from '../errors.ts'
 import { Passing, backendError, networkFault, timedOut } from './faults.ts'
 import { agentFor, requireCertificate, originOf } from './transport.ts'
 
-/** The longest time without data, in milliseconds. */
+/** The longest accepted pause without data, in milliseconds. */
 const SILENCE_MS = 30_000
 
 export interface Download {
-  /** In bytes, as announced by the server; null if it does not announce it. */
+  /** In bytes, from Content-Length; null if the server does not send that header. */
   readonly size: number | null
   /** Throws AppError if the connection breaks. */
   readonly bytes: AsyncIterable<Uint8Array>
@@ -27,7 +27,7 @@ const noSuchLink = () =>
   )
 
 /**
- * Checks that an answer is a file of this type.
+ * Checks that an answer is a file with this media type.
  * @throws AppError `not_found` or `backend_error`
  */
 function requireFile(
@@ -72,7 +72,7 @@ export async function download(of: {
         req.destroy()
       })
       req.once('response', resolve)
-      // Stays registered, because a closed connection may emit another error.
+      // This listener stays registered, because a closed connection may emit another error.
       req.on('error', (cause) => reject(fault(cause, req.socket, false)))
       req.end()
     })

@@ -1,6 +1,6 @@
 /**
- * Maps failures of the network, TLS and HTTP to errors for the caller. Their texts name the
- * server and the remedy, and nothing that came over the wire.
+ * Maps failures of the network, TLS and HTTP to errors for the caller. The messages name the server
+ * and the remedy, and quote nothing that was received.
  */
 import { TLSSocket } from 'node:tls'
 import type { Break } from '../api/stream-relay.ts'
@@ -10,9 +10,9 @@ import { AppError } from '../errors.ts'
 export class Passing extends Error {
   /** The error for the caller if no attempt succeeds. */
   readonly error: AppError
-  /** Whether the server may have received the request, and so may have carried it out. */
+  /** Whether the server may have received, and therefore executed, the request. */
   readonly reached: boolean
-  /** How long the server asked the client to wait, in milliseconds. */
+  /** How long the server asked the client to wait, in milliseconds; 0 if it did not ask. */
   readonly afterMs: number
 
   constructor(error: AppError, reached: boolean, afterMs = 0) {
@@ -29,7 +29,8 @@ export const backendError = (origin: string, what: string, cause?: unknown) =>
 
 /**
  * Returns the error for a timeout.
- * @param cause the server's own error, if it sent one: then a system behind the server timed out
+ * @param cause the server's own error, if it sent one. In that case a system behind the server
+ *   timed out.
  */
 export const timedOut = (origin: string, what: string, cause?: AppError | null) =>
   new AppError('backend_timeout', `The account server ${origin} ${what}`, { cause })
@@ -48,7 +49,7 @@ export const unavailable = (
     { cause, ...(headers === undefined ? {} : { headers }) },
   )
 
-/** Faults of a certificate apart from an untrusted issuer. */
+/** Certificate errors other than an untrusted issuer. */
 const CERTIFICATE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired (or the clock here is wrong)',
   CERT_NOT_YET_VALID: 'is not valid yet (or the clock here is wrong)',
@@ -67,7 +68,7 @@ function certificateError(origin: string, code: string, cause: Error): AppError 
 
 /**
  * Maps a failed exchange to an error.
- * @param reached whether the request had a connection
+ * @param reached whether the connection for the request was established
  * @returns a Passing or an AppError, to be thrown
  */
 export function networkFault(
@@ -77,7 +78,7 @@ export function networkFault(
   reached: boolean,
 ): Passing | AppError {
   const code = cause.code ?? ''
-  // Set only if the certificate was rejected, to the reason.
+  // The reason why the certificate was rejected; not set if it was accepted.
   if (socket instanceof TLSSocket && socket.authorizationError) {
     const reason: unknown = socket.authorizationError
     return certificateError(origin, typeof reason === 'string' ? reason : code, cause)
@@ -90,7 +91,7 @@ export function networkFault(
     )
   if (code.startsWith('HPE_'))
     return backendError(origin, 'did not answer in HTTP/1.1. Check SVC_BACKEND_URL.', cause)
-  // The system's own timeout, which is shorter than the one here.
+  // The operating system's own timeout, if it is shorter than the client's.
   if (code === 'ETIMEDOUT')
     return timedOut(origin, 'could not be reached in time. Try again later.')
   return new Passing(
@@ -107,7 +108,7 @@ export function networkFault(
   )
 }
 
-/** Returns the error for a stream of the server that ended early. */
+/** Returns the error for a stream from the server that ended too early. */
 export function streamFault(origin: string, why: Break, cause?: Error): AppError {
   if (why === 'silent') return timedOut(origin, 'stopped sending before its answer was complete.')
   if (why === 'late') return timedOut(origin, 'took too long to answer.')

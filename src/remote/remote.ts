@@ -1,7 +1,8 @@
 /**
- * The client of a remote account server: the same calls as for the embedded one, over HTTP. The
- * client validates every answer and retries transient failures under the same Idempotency-Key.
- * Sessions prove their key with the server's time, and renew themselves.
+ * The client of a remote account server. It has the same calls as the embedded account server, and
+ * makes them over HTTP. It validates every answer, and retries after a transient failure with the
+ * same Idempotency-Key. Key proofs of sessions carry the server's time, and sessions are renewed
+ * automatically.
  */
 import { setTimeout } from 'node:timers/promises'
 import { clientOf } from '../api/client.ts'
@@ -42,44 +43,47 @@ async function askReady(transport: Transport): Promise<void> {
 
 export interface Where {
   /**
-   * The server's origin, https://host[:port]; http on loopback only. Proofs name it, so it must
-   * be the server's public URL.
+   * The server's origin, `https://host[:port]`, or `http` on loopback. It must be the server's
+   * public URL, because proofs contain it.
    */
   readonly base: string
-  /** Additional authorities as PEM, or null. */
+  /** Additional certificate authorities as PEM, or null. */
   readonly ca: string | null
   /** This machine's clock, in Unix milliseconds. */
   readonly now: () => number
-  /** Resolves after so many milliseconds, or when the signal aborts. */
+  /** Resolves after `ms` milliseconds, or earlier if the signal aborts. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>
   readonly timeouts?: Timeouts
 }
 
-/** An account that can also be called as part of an operation. */
+/** An account with calls that can be part of an idempotent operation. */
 export type RemoteAccount = Account & {
   /**
-   * Returns the same account with every POST tied to an operation: the Idempotency-Key is derived
-   * from the operation, method and path.
+   * Returns the account with every POST made part of an operation. The Idempotency-Key is then
+   * derived from the operation, method and path.
    */
   readonly acting: (act: Pick<Act, 'id'>) => Account
 }
 
 export interface Remote {
-  /** Returns the client without a session; with a key, that of its holder. */
+  /**
+   * Returns the client for calls without a session. If `key` is given, the calls carry proofs by
+   * it.
+   */
   door(key?: () => Promise<KeyPair>): UnauthenticatedClient
   /**
-   * Returns the account of a device's session. Calls throw AppError not_signed_in if the server
-   * rejects the session.
+   * Returns the account that a device's session belongs to. Calls throw AppError not_signed_in if
+   * the server rejects the session.
    */
   account(session: SessionCredentials): RemoteAccount
   /**
-   * Returns the account of a machine account's token. Calls throw AppError invalid_token if the
+   * Returns the machine account that a token belongs to. Calls throw AppError invalid_token if the
    * server rejects it.
    */
   bearer(token: string): RemoteAccount
   /**
-   * Returns the server's clock minus this machine's in milliseconds, as measured by its answers;
-   * null before the first.
+   * Returns the server's clock minus this machine's clock, in milliseconds. The offset is measured
+   * from answers; null before the first answer.
    */
   offsetMs(): number | null
   /** Checks once that the server and its database respond. Throws AppError if they do not. */
@@ -94,7 +98,7 @@ export interface Remote {
 const ACCOUNT = { ...rest, ...signedIn }
 
 /**
- * Opens the client of an account server; it connects at the first request.
+ * Creates the client of an account server. It connects at the first request.
  * @throws StartError configuration for an unusable address or authority
  */
 export function openRemote(where: Where): Remote {

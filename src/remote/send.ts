@@ -1,6 +1,6 @@
 /**
- * Sends the call of a row: adds credentials, repeats the request until there is an answer, and
- * interprets the answer.
+ * Sends a call to an account server: adds credentials, retries the request after transient
+ * failures, and interprets the answer.
  */
 import { randomBytes } from 'node:crypto'
 import type { Outgoing } from '../api/client.ts'
@@ -14,35 +14,38 @@ import { backendError, Passing, timedOut } from './faults.ts'
 import type { Transport, TransportResponse } from './transport.ts'
 
 /**
- * The longest waits between attempts, in milliseconds. Each is shortened at random by up to a
- * half, so that many clients do not retry in step.
+ * The waits between attempts, in milliseconds. Each is shortened randomly by up to one half, so
+ * that many clients do not retry at the same time.
  */
 const WAITS_MS = [400, 1_000, 2_000]
-/** The longest requested wait, in milliseconds, after which a request is tried again. */
+/**
+ * The longest Retry-After, in milliseconds, for which the client waits and retries. If the server
+ * asks for more, the request fails.
+ */
 const LONGEST_AFTER_MS = 5_000
 
 interface RetryOptions {
-  /** Whether a request that the server may have received may be sent again. */
+  /** Whether the request may be sent again if the server may already have received it. */
   readonly repeatable: boolean
-  /** Resolves after so many milliseconds, or early when the client is closed. */
+  /** Resolves after `ms` milliseconds, or earlier if the client is closed. */
   readonly wait: (ms: number) => Promise<unknown>
-  /** The outage of the server, shared by all its requests. */
+  /** Whether the server is unreachable; shared by all requests to it. */
   readonly outage: Outage
 }
 
 /**
- * While the server is known to be unreachable, each request makes a single attempt, so that no
- * caller waits.
+ * Whether the server is known to be unreachable. If so, each request makes only one attempt, so
+ * that callers do not have to wait for retries.
  */
 interface Outage {
   known: boolean
 }
 
 /**
- * Repeats an attempt until it succeeds or fails permanently: after a transient failure a few times,
- * with growing waits, and never so that an operation is done twice.
- * @param attempt called with whether the server may have carried out an earlier attempt
- * @throws AppError of the last attempt
+ * Repeats an attempt until it succeeds or fails permanently. After transient failures it retries a
+ * few times, with growing waits. It does not retry if that could execute an operation twice.
+ * @param attempt makes one attempt; `again` is whether the server may have executed an earlier one
+ * @throws the AppError of the last attempt
  */
 async function persist<T>(
   attempt: (again: boolean) => Promise<T>,
@@ -57,7 +60,8 @@ async function persist<T>(
       return value
     } catch (error) {
       if (!(error instanceof Passing)) {
-        // A renewal inside the attempt has its own retries; a timeout is not retried.
+        // If the error came from a session renewal inside the attempt, that has made its own
+        // retries. A timeout of this client is not retried.
         const { code = null, cause = null } = error instanceof AppError ? error : {}
         const isLate = code === 'backend_timeout' && !(cause instanceof AppError)
         outage.known = code === 'backend_unavailable' || isLate
@@ -76,7 +80,7 @@ async function persist<T>(
 export interface ClientContext {
   readonly transport: Transport
   readonly state: ProofState
-  /** Resolves after so many milliseconds, or early when the client is closed. */
+  /** Resolves after `ms` milliseconds, or earlier if the client is closed. */
   readonly wait: (ms: number) => Promise<unknown>
   readonly outage: Outage
 }
@@ -85,12 +89,14 @@ export interface ClientContext {
 const NONCE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/
 
 /**
- * How far the measured clock must have moved to repeat a rejected proof, in milliseconds: half
- * the leeway of the server.
+ * How much the clock offset must change before a rejected proof is retried, in milliseconds. It is
+ * half of the server's tolerance.
  */
 const MOVED_MS = 30_000
 
-/** Returns whether the server rejects the proof and not the token (RFC 9449 sections 8 and 9). */
+/**
+ * Returns whether the server rejected the proof rather than the token (RFC 9449 sections 8 and 9).
+ */
 const refusesProof = ({ status, headers }: TransportResponse) =>
   status === 401 &&
   /\berror="(?:use_dpop_nonce|invalid_dpop_proof)"/.test(headers['www-authenticate'] ?? '')
@@ -98,7 +104,7 @@ const refusesProof = ({ status, headers }: TransportResponse) =>
 const keyOf = (act: Pick<Act, 'id'> | null, method: string, path: string): string =>
   act === null ? randomBytes(16).toString('base64url') : requestKey(act, method, path)
 
-/** Returns the body in the format of its row: JSON, or a form (RFC 6749 appendix B). */
+/** Returns the body in the route's format: JSON, or a form (RFC 6749 appendix B). */
 function contentOf(route: Route, body: unknown): { type: string; text: string } | null {
   if (body === undefined) return null
   const isForm = route.form === true
@@ -110,7 +116,7 @@ function contentOf(route: Route, body: unknown): { type: string; text: string } 
   }
 }
 
-/** Returns whether an answer may be a stream, which may take longer than other answers. */
+/** Returns whether the answer may be an event stream, which may take longer than other answers. */
 const isStreamed = (route: Route): boolean => route.media?.includes(EVENT_STREAM) === true
 
 function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<string, string> {
@@ -127,9 +133,9 @@ function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<
 }
 
 /**
- * Returns the function that sends the calls of a table to the server.
- * @param act the operation that every `Idempotency-Key` is derived from; null for a new key per
- * call
+ * Returns a function that sends calls to the server.
+ * @param act the operation from which each `Idempotency-Key` is derived; null for a random key per
+ *   call
  */
 export function newSend(
   { transport, state, wait, outage }: ClientContext,
@@ -144,12 +150,12 @@ export function newSend(
     if (typeof nonce === 'string' && NONCE.test(nonce)) state.nonce = nonce
   }
 
-  /** Returns the state that a proof depends on beside its key. */
+  /** Returns the state that a proof depends on, apart from the key. */
   const known = () => ({ nonce: state.nonce, offsetMs: state.clock.offsetMs() ?? 0 })
 
   /**
-   * Makes one attempt. Repeats the request if the server only needed its nonce, its time or a
-   * newer token.
+   * Makes one attempt. Sends the request again if it only failed because of an old nonce, a wrong
+   * clock offset or an expired token.
    */
   async function answered(
     { route, path, query }: Outgoing,
@@ -182,7 +188,10 @@ export function newSend(
     }
   }
 
-  /** A rejected proof does not end the session, which may still be valid. */
+  /**
+   * Returns the error for a rejected proof. It is not `not_signed_in`, because the session may
+   * still be valid.
+   */
   const proofRefused = (answer: TransportResponse) => {
     const refusal = answerError(answer)
     return backendError(
@@ -194,12 +203,12 @@ export function newSend(
 
   /**
    * Sends a request.
-   * @throws AppError: the server's own, or backend_* if there was none
+   * @throws AppError with the server's own error, or `backend_*` if the server sent none
    */
   return async (request: Outgoing): Promise<unknown> => {
     const { route, path, body } = request
     const { method } = route
-    // A server accepts no escapes in a path, so no resource has an id that needs one.
+    // The server accepts no percent-encoding in a path, so an id that needs it cannot exist.
     if (path.includes('%')) throw new AppError('not_found', 'Nothing has this id.')
     const isPost = method === 'POST'
     const repeatable = !isPost || route.repeats !== true
@@ -213,14 +222,13 @@ export function newSend(
         return valueOf(await answered(request, headers, content?.text), route, origin)
       } catch (error) {
         if (!(error instanceof AppError)) throw error
-        // The same operation is in progress: an attempt that was cut off still runs at the
-        // server.
+        // The server is still executing an earlier attempt, although its connection was cut.
         if (error.code === 'in_progress' && key !== null)
           throw new Passing(
             timedOut(origin, 'is still processing this request. Try again later.'),
             true,
           )
-        // The previous attempt deleted the resource, and its answer was lost.
+        // An earlier attempt deleted the resource, and its answer was lost.
         const isGone = error.code === 'not_found' && method === 'DELETE' && !('reply' in route)
         if (isGone && again) return undefined
         throw who.told(error)

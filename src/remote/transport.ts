@@ -1,6 +1,7 @@
 /**
- * Performs one exchange with an account server: a request, and a bounded answer, whole or as a
- * stream if one was requested. Redirects are not followed. Other modules validate the answer.
+ * Performs one HTTP exchange with an account server. The size and time of the answer are limited.
+ * It is returned as a whole, or as a stream if one was requested. Redirects are not followed. Other
+ * modules validate the answer.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -24,8 +25,8 @@ import {
 } from './faults.ts'
 
 /**
- * Returns the additional authority for the certificate of an account server: the PEM text of the
- * file that SVC_CA_FILE names; null for none.
+ * Returns the content of `file`, the PEM file that SVC_CA_FILE names. Its certificate authorities
+ * are trusted in addition to the known ones. Returns null if `file` is null.
  * @throws StartError if it cannot be read
  */
 export function readAuthority(file: string | null): string | null {
@@ -44,8 +45,8 @@ export function readAuthority(file: string | null): string | null {
 /** The largest accepted answer, in bytes. */
 const LARGEST = 16 * 1024 * 1024
 const MOST_SOCKETS = 64
-// An assistant may pause before it answers. The server's own limit is shorter than `silenceMs`,
-// and the server reports when it is exceeded.
+// An assistant may pause before it answers. The server's own limit for a pause is shorter than
+// `silenceMs`, so that the server can report the timeout itself.
 const TIMEOUTS = {
   connectMs: 5_000,
   answerMs: 30_000,
@@ -54,7 +55,7 @@ const TIMEOUTS = {
 } satisfies Timeouts
 
 export interface Timeouts {
-  /** To connect, including TLS. */
+  /** For connecting, including the TLS handshake. */
   readonly connectMs: number
   /** For the whole exchange. */
   readonly answerMs: number
@@ -70,7 +71,7 @@ interface Question {
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** Whether an event stream is returned as a stream; every other answer is read whole. */
+  /** Whether to return an event stream as a stream. Every other answer is read completely. */
   readonly streams?: boolean
 }
 
@@ -78,7 +79,7 @@ export interface TransportResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  /** Replaces the body if an event stream was requested and sent. */
+  /** Used in place of the body if an event stream was requested and the server sent one. */
   readonly stream?: AsyncIterable<Uint8Array>
   /**
    * When the request was sent and when the answer began, in Unix milliseconds of this machine's
@@ -115,7 +116,7 @@ export function originOf(base: string): URL {
 }
 
 /**
- * Checks that a PEM holds a certificate.
+ * Checks that a PEM text contains a certificate.
  * @throws StartError if it does not
  */
 export function requireCertificate(pem: string): void {
@@ -130,7 +131,7 @@ export function requireCertificate(pem: string): void {
   }
 }
 
-/** Returns a context that trusts Node's authorities, the system's, and the additional one. */
+/** Returns a TLS context that trusts Node's, the system's and the additional authorities. */
 function trust(ca: string | null) {
   const known = [...getCACertificates('default'), ...getCACertificates('system')]
   return createSecureContext({ ca: [...new Set(known), ...(ca === null ? [] : [ca])] })
@@ -144,16 +145,16 @@ export function agentFor(url: URL, ca: string | null): HttpAgent {
   const options = { keepAlive: true, maxSockets: MOST_SOCKETS }
   return url.protocol === 'http:'
     ? new HttpAgent(options)
-    : // Explicit, so that no environment variable can change it.
+    : // Set explicitly, so that no environment variable can change it.
       new HttpsAgent({ ...options, secureContext: trust(ca), rejectUnauthorized: true })
 }
 
 /**
- * Opens a transport; it connects at the first request.
+ * Creates a transport. It connects at the first request.
  * @param of `base`: the server's origin; `ca`: the PEM of additional authorities; `now`: Unix
- * milliseconds
- * @throws StartError configuration for a base that is not an origin or is http off loopback, and
- * for an invalid PEM
+ *   milliseconds
+ * @throws StartError `configuration` if `base` is not an origin, if it is http to another machine,
+ *   or if the PEM is invalid
  */
 export function openTransport(of: {
   base: string
@@ -166,12 +167,13 @@ export function openTransport(of: {
   const url = originOf(of.base)
   const { origin } = url
   if (of.ca !== null) requireCertificate(of.ca)
-  // Created at first use: reading several hundred authorities takes longer than a start.
+  // Created at the first use, because reading several hundred authorities takes longer than the
+  // rest of a start.
   let agent: HttpAgent | null = null
   const isSecure = url.protocol === 'https:'
   const request = isSecure ? httpsRequest : httpRequest
   const target = urlToHttpOptions(url)
-  /** Established connections. The agent passes them on to waiting requests. */
+  /** Established connections, which the agent reuses for waiting requests. */
   const open = new WeakSet<Socket>()
   let closed = false
 
@@ -224,7 +226,8 @@ export function openTransport(of: {
           connected()
         })
       })
-      // Stays registered, because a connection closed by this side may emit another error.
+      // This listener stays registered, because a connection that this side closes may emit another
+      // error.
       req.on('error', lost)
       req.once('response', (res) => {
         const answeredAt = now()

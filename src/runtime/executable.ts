@@ -1,6 +1,6 @@
 /**
- * The program as a single executable file. Tests whether this is one, reads its embedded assets,
- * and returns the command that starts it again.
+ * Support for the single executable file: detects whether this process runs from it, reads its
+ * embedded assets, and returns the command that starts the same program again.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,10 @@ import { getAssetKeys, getRawAsset, isSea } from 'node:sea'
 /** Whether this process runs from the single executable, without a separate Node. */
 export const isExecutable: boolean = isSea()
 
-/** The suffix of compressed assets (RFC 8878): all that no start reads. */
+/**
+ * The suffix of assets compressed with zstd (RFC 8878). Only assets that a start never reads are
+ * compressed.
+ */
 const COMPRESSED = '.zst'
 
 const raw = (name: string): Buffer => Buffer.from(getRawAsset(name) as ArrayBuffer)
@@ -18,20 +21,20 @@ const raw = (name: string): Buffer => Buffer.from(getRawAsset(name) as ArrayBuff
 export const carries = (name: string): boolean => getAssetKeys().includes(name)
 
 /**
- * Returns the bytes of an embedded asset; they must not be written to.
- * @param name as the build named it
+ * Returns the bytes of an embedded asset. The caller must not change them.
+ * @param name the name that the build gave the asset
  * @throws if there is no asset of that name
  */
 export function carried(name: string): Buffer {
   if (carries(name)) return raw(name)
-  // Loaded here, since a start needs no compressed asset.
+  // Loaded only here, because a start reads no compressed asset.
   const { zstdDecompressSync } = process.getBuiltinModule('node:zlib')
   return zstdDecompressSync(raw(name + COMPRESSED))
 }
 
 declare const BUNDLED_VERSION: string | undefined
 
-/** Whether this process runs a bundle in the folder of the built files, or the sources. */
+/** Whether this process runs the bundle. If not, it runs the TypeScript sources. */
 const isBundled = typeof BUNDLED_VERSION === 'string'
 
 /**
@@ -45,16 +48,19 @@ const builtFile = (name: string): string =>
 const mainFile = (): string =>
   isBundled ? builtFile('countersignd.cjs') : join(import.meta.dirname, '../main.ts')
 
-/** Returns the words that start this same program; a command and its options follow them. */
+/**
+ * Returns the command words that start this same program. The caller appends a subcommand and
+ * options.
+ */
 export const ownCommand = (): readonly [program: string, ...words: string[]] =>
   isExecutable ? [process.execPath] : [process.execPath, mainFile()]
 
 const read = new Map<string, Buffer>()
 
 /**
- * Returns a built file that is served unchanged, from the executable or from `dist/`. It is read
- * once.
- * @param name its path below `dist/`, chosen by this program and never by a client
+ * Returns the content of a built file that is served unchanged. The file is read once, from the
+ * executable or from `dist/`.
+ * @param name its path below `dist/`. It must be chosen by this program, never by a client.
  */
 export function asset(name: string): Buffer {
   let bytes = read.get(name)

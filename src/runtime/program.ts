@@ -1,6 +1,6 @@
 /**
- * Loads the bundled program: from a file, with the V8 code cache that an earlier run left beside
- * it, or from the executable.
+ * Loads the bundled program, from a file or from the single executable. A program loaded from a
+ * file uses the V8 code cache that an earlier run wrote beside it.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,7 +8,10 @@ import { dirname } from 'node:path'
 import { compileFunction, Script } from 'node:vm'
 import { carried, carries } from './executable.ts'
 
-/** Milliseconds after which a start is over, and V8 has not discarded any of its code yet. */
+/**
+ * When the code cache is written, in milliseconds after the load. By then the start is over, and V8
+ * has not discarded any compiled code yet.
+ */
 const SETTLED_MS = 1000
 
 function cached(path: string): Buffer | undefined {
@@ -19,7 +22,7 @@ function cached(path: string): Buffer | undefined {
   }
 }
 
-/** Writes the code cache. If the folder cannot be written, every start compiles again. */
+/** Writes the code cache. If the folder is not writable, every start compiles the program again. */
 function keep(script: Script, path: string): void {
   const temporary = `${path}.${process.pid}`
   try {
@@ -31,13 +34,14 @@ function keep(script: Script, path: string): void {
 }
 
 /**
- * Runs a CommonJS file and returns its exports. Node's own compile cache holds the code compiled
- * when a file was read. This one is taken while the program runs, with every function that a start
- * calls, which saves half of the start time. Its name holds the build's id, since V8 itself
- * compares little more than lengths.
- * @param file its absolute path; ASCII, and already in the function that Node would put around
- *   it
- * @param build changes whenever the file does
+ * Runs a CommonJS file and returns its exports. Node's own compile cache contains only the
+ * functions that were compiled when the file was read. This code cache is written after the start,
+ * so it contains every function that a start calls. That saves half of the start time. The name of
+ * the cache file contains the build id, because V8 itself checks little more than the length of the
+ * source.
+ * @param file the absolute path of the file. It must be ASCII, and already wrapped in the function
+ *   that Node would put around a CommonJS module.
+ * @param build an id that changes whenever the file changes
  */
 export function loadProgram(file: string, build: string): unknown {
   const path = `${file}.${build}.cache`
@@ -64,7 +68,8 @@ export function loadProgram(file: string, build: string): unknown {
 const loaded = new Map<string, { exports: unknown }>()
 
 /**
- * The `require` of the bundle's scripts and libraries. Names of files are as in the build folder.
+ * The `require` of scripts and libraries in the executable. A file's name is its path in the build
+ * folder.
  */
 function requireCarried(name: string): unknown {
   if (!name.startsWith('./')) {
@@ -92,9 +97,10 @@ const run = (wrapped: Wrapped, module: { exports: unknown }, path: string): void
   wrapped(module.exports, requireCarried, module, path, dirname(process.execPath))
 
 /**
- * Runs the program of the executable and returns its exports. Its scripts require each other and
- * Node's built-in modules, and never a file on disk, where another user may have put one with that
- * name. It uses precompiled code if the build could run its own output.
+ * Runs the program in the executable and returns its exports. Its scripts can load only each other
+ * and Node's built-in modules. They never load a file from the disk, where another user may have
+ * put a file with the same name. The executable has a code cache if the build could run its own
+ * output.
  */
 export function loadCarried(): unknown {
   const script = new Script(carried('program.cjs').toString('latin1'), {

@@ -1,7 +1,4 @@
-/**
- * The version of the program. The bundle holds it as a constant; the sources read it from
- * package.json.
- */
+/** The program's version. In the bundle it is a constant; the sources read it from package.json. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -18,13 +15,13 @@ export const VERSION: string =
 declare const BUNDLED_COMMIT: string | undefined
 
 /**
- * The commit of the bundle, twelve characters; null if it is unknown. It ends with a `+` if files
- * were changed since.
+ * The commit from which the bundle was built (12 characters), or null if unknown. A final `+` means
+ * that the sources had changes that were not committed.
  */
 const COMMIT: string | null =
   typeof BUNDLED_COMMIT === 'string' && BUNDLED_COMMIT !== '' ? BUNDLED_COMMIT : null
 
-/** The version, and the commit where it is known: `0.1.0 (0123456789ab)`. */
+/** The version, with the commit if it is known: `0.1.0 (0123456789ab)`. */
 export const versionLine: string = COMMIT === null ? VERSION : `${VERSION} (${COMMIT})`
 
 /** The same data as an object for scripts, with the runtime and the platform. */

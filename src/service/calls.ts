@@ -1,7 +1,7 @@
 /**
- * The calls of an account server in this process: its answers as functions. Each input is parsed by
- * its route, as over HTTP, so that defaults and errors are the same as those of a remote account
- * server.
+ * Calls to an account server in the same process. Each route's answer becomes a function. Its input
+ * is parsed by the route's schemas, as over HTTP, so that defaults and errors are the same as with
+ * a remote account server.
  */
 import { hash } from 'node:crypto'
 import { signedIn } from '../api/device/index.ts'
@@ -16,8 +16,8 @@ type Input = Readonly<Record<string, unknown>>
 type Answer = (input: Input, context: unknown) => Promise<unknown>
 
 /**
- * Returns the calls of `table` that have an answer, bound to `context`. The caller adds their
- * types.
+ * Returns the calls of `table` that have an answer, bound to `context`. The caller must cast the
+ * result to its type.
  */
 export function bind(table: Table, answers: object, context: unknown): object {
   return mapRows<Route, (input: Input) => Promise<unknown>>(table, (route, name, group) => {
@@ -27,7 +27,8 @@ export function bind(table: Table, answers: object, context: unknown): object {
 }
 
 /**
- * Parses the input of one route: query and body by their schemas; path parameters are unchanged.
+ * Parses the input of one route. Query and body are parsed by their schemas; path parameters stay
+ * as they are.
  */
 function parsed(route: Route, { body, ...rest }: Input): Input {
   const params = new Set([...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
@@ -52,18 +53,18 @@ const pathOf = ({ path }: Route, input: Input) =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => String(input[name]))
 
 /**
- * Returns the account of a session, and a function for the same account as part of an operation. A
- * call that a repeated or interrupted operation makes again is executed once, as over HTTP with an
- * Idempotency-Key.
- * @param server its answers, and its Idempotency-Key support
+ * Returns an account's calls, and `acting`, which returns the same calls as part of an operation.
+ * If an operation is repeated and makes a POST again, the POST is executed only once, as over HTTP
+ * with an Idempotency-Key.
+ * @param server `as`: the calls of a session; `once`: executes a call once per Idempotency-Key
  */
 export function actingAccount(
   server: { readonly as: (session: CallerSession) => Account; readonly once: Once },
   who: CallerSession,
 ): Account & { readonly acting: (act: Act) => Account } {
   const account = server.as(who)
-  // The prefix of an id shows its kind. Not the session id: a device that signed in again is the
-  // same caller.
+  // Ids of different kinds cannot be equal, because each has its kind's prefix. The session id is
+  // not used, because a device that signed in again is still the same caller.
   const caller = who.token ?? who.device ?? who.account
 
   const once = (act: Act, route: Route, call: Call): Call => {

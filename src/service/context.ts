@@ -1,5 +1,5 @@
 /**
- * The shared services of all groups of answers. They hold no state of accounts, so several
+ * The services that all groups of answers share. They keep no account data in memory, so several
  * replicas can use one database.
  */
 import type { Kysely } from 'kysely'
@@ -17,25 +17,27 @@ export interface ServiceContext {
   readonly receiptKey: () => Promise<ReceiptKey>
   readonly mail: Mail
   readonly events: Events
-  /** The operator's address, which is also the sender's. */
+  /** The operator's mail address, which is also the sender of letters. */
   readonly operator: string
-  /** The assistant that gets the questions; null if the handbook answers. */
+  /** The assistant that answers questions; null if the handbook answers them. */
   readonly assistant: AssistantConfig | null
   readonly background: Background
-  /** The limits of one answer for a key log or a roster. */
+  /** How much of a key log or a roster one answer may contain. */
   readonly logPages: PageLimits
   readonly seenOnce: SeenOnce
   /**
-   * Removes the content of deleted rows, and the letters to these mailboxes (in lower case). With
-   * `isLast` no account is left on this server: it deletes all letters, if it alone writes to the
-   * folder.
+   * Erases deleted rows from the database file, and deletes the letters to these mailboxes. The
+   * mailboxes are in lower case. `isLast`: no account is left on this server. All letters are then
+   * deleted, if only this server writes to their folder.
    */
   readonly scrub: (of: { mailboxes: readonly string[]; isLast: boolean }) => Promise<void>
-  /** Returns the base URL of links, without a slash. Available once the server listens. */
+  /**
+   * Returns the base URL of links, without a final slash. Call it only after the server listens.
+   */
   readonly publicUrl: () => string
   readonly version: string
   /** When the server was opened, Unix milliseconds. */
   readonly started: number
-  /** Unix milliseconds. */
+  /** Returns the time in Unix milliseconds. */
   readonly now: () => number
 }

@@ -1,7 +1,7 @@
 /**
- * Domain events: what changed, as plain data. The code that makes a change publishes its event in
- * the transaction of the change. `subscribers.ts` lists what follows from each event:
- * notifications, letters, the history of trust cards, activity and alerts of organisations.
+ * Domain events: plain data about each change in the account server. The code that makes a change
+ * publishes its event in the same transaction. `subscribers.ts` lists what each event causes:
+ * notifications, letters, trust card history, and organisations' activity and alerts.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { CallerSession } from '../api/port.ts'
@@ -18,7 +18,7 @@ interface OfAccount {
   readonly at: number
 }
 
-/** A change that a session made, for the organisation in which the session acts. */
+/** A change made by a session, which counts for the session's active organisation. */
 interface OfSession {
   readonly by: CallerSession
   readonly at: number
@@ -31,24 +31,24 @@ interface InOrganisation {
   readonly at: number
 }
 
-/** An account and its keys. */
+/** Changes of an account and its keys. */
 type AccountEvent =
   /** A device of the account enrolled, or renewed its session. */
   | ({ readonly type: 'account.signed_in' } & OfAccount)
-  /** A mailbox was confirmed. `primary`: the primary address before; null for none. */
+  /** A mailbox was confirmed. `primary`: the previous primary address; null if there was none. */
   | ({
       readonly type: 'email.added'
       readonly email: string
       readonly address: string
       readonly primary: string | null
     } & OfAccount)
-  /** The key log has one entry more. */
+  /** An entry was appended to the key log. */
   | ({ readonly type: 'key_log.appended' } & OfAccount)
-  /** A device signed a new name of the account. */
+  /** A device signed a new name for the account. */
   | ({ readonly type: 'profile.signed' } & OfAccount)
   /** Another device approved this one. */
   | ({ readonly type: 'device.added'; readonly device: string; readonly name: string } & OfAccount)
-  /** The device signed out, or another one revoked it. */
+  /** The device signed out, or another device revoked it. */
   | ({
       readonly type: 'device.revoked'
       readonly device: string
@@ -59,7 +59,9 @@ type AccountEvent =
       readonly device: string
       readonly name: string
     } & OfAccount)
-  /** A new device replaced all others. `withKey`: whether a recovery key signed that. */
+  /**
+   * A new device replaced all other devices. `withKey`: whether the recovery key signed the reset.
+   */
   | ({
       readonly type: 'account.reset'
       readonly device: string
@@ -71,7 +73,7 @@ type AccountEvent =
       readonly token: string
     } & OfSession)
 
-/** An account that received an invitation, after the end of it. */
+/** An account that had received an invitation, which has now ended. */
 export interface Receiver {
   readonly account: string
   readonly invitation: string
@@ -79,14 +81,17 @@ export interface Receiver {
   readonly connectionName: string
   /** The display name of the inviter. */
   readonly from: string
-  /** Whether the list of the account had the invitation. */
+  /** Whether the invitation was in the account's list. */
   readonly isListed: boolean
 }
 
-/** Connections and invitations to them. */
+/** Changes of connections and invitations. */
 type ConnectionEvent =
   | ({ readonly type: 'connection.created'; readonly connection: string } & OfSession)
-  /** A verified entry of a roster. `name`: the removed member's name for the connection. */
+  /**
+   * A verified entry was appended to a roster. `name`: the name that a removed member had given the
+   * connection.
+   */
   | {
       readonly type: 'roster.appended'
       readonly connection: string
@@ -98,7 +103,10 @@ type ConnectionEvent =
     }
   /** The account is about to be deleted, and is no longer a member. */
   | ({ readonly type: 'member.deleted'; readonly connection: string } & OfAccount)
-  /** `email`: in lower case. One of `account` and `email` of the target is null. */
+  /**
+   * An invitation was sent. Exactly one of the target's `account` and `email` (in lower case) is
+   * null.
+   */
   | {
       readonly type: 'invitation.sent'
       readonly invitation: string
@@ -108,7 +116,7 @@ type ConnectionEvent =
         readonly name: string
         /** The message to the invited people. */
         readonly message: string | null
-        /** How long the invitations are good. */
+        /** How long the invitations are valid, in milliseconds. */
         readonly goodForMs: number
       }
       readonly target: { readonly account: string | null; readonly email: string | null }
@@ -144,13 +152,16 @@ type ConnectionEvent =
       /** The account that invited. */
       readonly from: string
       readonly to: { readonly account: string | null; readonly email: string | null }
-      /** Whether the account approved it, and no device of the inviter added it in time. */
+      /**
+       * Whether the account had approved the invitation, but no device of the inviter added it in
+       * time.
+       */
       readonly isApproved: boolean
       readonly receivers: readonly Receiver[]
       readonly at: number
     }
 
-/** Guest codes, open links, trust cards, verifications, exports and stamps. */
+/** Changes of guest codes, open links, trust cards, verifications, exports and stamps. */
 type OtherEvent =
   /** The page of a guest code was opened for the first time. */
   | ({
@@ -166,7 +177,7 @@ type OtherEvent =
       readonly name: string
       readonly email: string
     } & OfAccount)
-  /** A connection is opened for a request at an open link. The request must be pending. */
+  /** A connection is being opened for a request at an open link. The request must be pending. */
   | ({
       readonly type: 'open_link.approved'
       readonly request: string
@@ -180,13 +191,13 @@ type OtherEvent =
       readonly isConfirmed: boolean
       readonly isNoted: boolean
     } & OfAccount)
-  /** `accepted`: the ids of the entries that are new. */
+  /** `accepted`: the ids of those entries that were not logged before. */
   | ({
       readonly type: 'verification.logged'
       readonly entries: readonly VerificationEntry[]
       readonly accepted: readonly string[]
     } & OfSession)
-  /** `expires`: until when the file is kept, Unix milliseconds. */
+  /** An export was built. `expires`: when its file will be deleted, Unix milliseconds. */
   | ({
       readonly type: 'export.ready'
       readonly export: string
@@ -199,7 +210,7 @@ type OtherEvent =
     } & OfAccount)
   | ({ readonly type: 'stamp.created'; readonly stamp: string } & OfSession)
 
-/** Organisations, their members and what belongs to them. */
+/** Changes of organisations, their members, groups, alerts and machine accounts. */
 type OrganisationEvent =
   | {
       readonly type: 'machine.created'
@@ -208,7 +219,10 @@ type OrganisationEvent =
       readonly actor: string
       readonly at: number
     }
-  /** `account`: the account of the mailbox; null for none. `wantsMail`: what its owner chose. */
+  /**
+   * `account`: the account that has the mailbox, or null. `wantsMail`: whether its owner wants
+   * mails.
+   */
   | ({
       readonly type: 'organisation.invited'
       readonly invites: readonly {
@@ -219,7 +233,7 @@ type OrganisationEvent =
         readonly wantsMail: boolean
       }[]
     } & InOrganisation)
-  /** `isMember`: an account; otherwise an invitation. */
+  /** `isMember`: whether `id` is an account; otherwise it is an invitation. */
   | ({
       readonly type: 'organisation.roles_widened'
       readonly wider: readonly {
@@ -228,7 +242,10 @@ type OrganisationEvent =
         readonly isMember: boolean
       }[]
     } & InOrganisation)
-  /** `target`: an account or an invitation. `isNotified`: a person, and not the actor. */
+  /**
+   * `target`: an account or an invitation. `isNotified`: whether it is a person other than the
+   * actor.
+   */
   | ({
       readonly type: 'organisation.member_changed'
       readonly change:
@@ -244,7 +261,7 @@ type OrganisationEvent =
       readonly change: 'member_joined' | 'member_role_changed'
       readonly role: OrgRole
     } & OfAccount)
-  /** An account was deleted. `member`: its id in the organisation. */
+  /** A member's account was deleted. `member`: the member id in the organisation. */
   | {
       readonly type: 'organisation.left'
       readonly organisation: string
@@ -263,15 +280,15 @@ type OrganisationEvent =
 
 type DomainEvent = AccountEvent | ConnectionEvent | OtherEvent | OrganisationEvent
 export type EventType = DomainEvent['type']
-/** The event of a type. */
+/** The event with the given type. */
 export type EventOf<T extends EventType> = DomainEvent & { readonly type: T }
 
-/** The transaction of an event, and what can follow its commit. */
+/** The transaction of an event, and ways to do work after its commit. */
 interface EventContext {
   readonly trx: Transaction<Schema>
   /** Sends a letter in the background once the transaction is committed. */
   readonly send: (letter: OutgoingLetter) => void
-  /** Runs work once the transaction is committed, before the caller's request is answered. */
+  /** Runs work after the transaction is committed and before the caller's request is answered. */
   readonly afterCommit: (work: () => Promise<void>) => void
 }
 
@@ -280,22 +297,26 @@ export type Subscriber<T extends EventType> = (
   event: EventOf<T>,
 ) => Promise<void> | void
 
-/** The subscribers of each event, in their order. */
+/** The subscribers of each event, in the order in which they run. */
 export type Subscribers = { readonly [T in EventType]: readonly Subscriber<T>[] }
 
 export interface Events {
   /** Runs a transaction that publishes events. */
   readonly transaction: <R>(work: (trx: Transaction<Schema>) => Promise<R>) => Promise<R>
   /**
-   * Runs the subscribers of an event, one after the other. Notifications, alerts and activity are
-   * the last rows that a transaction locks. So events with such subscribers are published at the
-   * end of a transaction, and those of several organisations in the order of their ids.
-   * @param trx a transaction of `transaction`
+   * Runs the subscribers of an event, one after the other. To avoid deadlocks, a transaction must
+   * lock the rows of notifications, alerts and activity last. So it must publish events with such
+   * subscribers at its end, and events of several organisations in the order of the organisations'
+   * ids.
+   * @param trx a transaction that was started by `transaction`
    */
   readonly publish: (trx: Transaction<Schema>, event: DomainEvent) => Promise<void>
 }
 
-/** @param subscribers called when the first event is published */
+/**
+ * Creates the events of an account server.
+ * @param subscribers loads the subscribers; called before the first transaction
+ */
 export function newEvents(
   { db, background, mail }: { db: Kysely<Schema>; background: Background; mail: Mail },
   subscribers: () => Promise<Subscribers>,
@@ -303,7 +324,7 @@ export function newEvents(
   const scopes = new WeakMap<Transaction<Schema>, EventContext>()
   return {
     transaction: async (work) => {
-      // Loaded before the transaction locks anything.
+      // The subscribers are loaded before the transaction locks any rows.
       await subscribers()
       const letters: OutgoingLetter[] = []
       const after: (() => Promise<void>)[] = []
@@ -312,7 +333,8 @@ export function newEvents(
         scopes.set(trx, { trx, send, afterCommit: (next) => void after.push(next) })
         return work(trx)
       })
-      // The change is committed: an unreachable mail relay must not fail the request.
+      // The letters are sent in the background, because the change is committed and an unreachable
+      // mail relay must not fail the request.
       if (letters.length > 0) background.run(() => sendAll(mail, letters))
       for (const next of after) await next()
       return result
@@ -323,7 +345,7 @@ export function newEvents(
       if (scope === undefined)
         throw new Error('Publish this event in a transaction of events.transaction().')
       const all = await subscribers()
-      // The type of an event selects the subscribers of that type.
+      // The subscribers of this type of event. TypeScript cannot infer that they accept this event.
       const own = all[event.type] as readonly Subscriber<EventType>[]
       for (const subscriber of own) await subscriber(scope, event)
     },

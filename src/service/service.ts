@@ -1,7 +1,7 @@
 /**
- * The account server without HTTP: the answers of all its routes, over one database. The daemon
- * embeds one in its own process. The same code serves many daemons from PostgreSQL, in any number
- * of replicas.
+ * The account server without HTTP: the answers of all its routes, over one database. A daemon can
+ * embed it in its own process. With PostgreSQL, the same code serves many daemons, in any number of
+ * replicas.
  */
 import { entrance, signedIn } from '../api/device/index.ts'
 import { timeAt } from '../api/fields.ts'
@@ -32,23 +32,23 @@ import { newReach } from './db/faults.ts'
 import { lazyReceiptKey } from './db/server-secrets.ts'
 import { newSeenOnce } from './db/seen-once.ts'
 
-/** The access level of a request. */
+/** What the caller of a request may do. */
 interface SessionLevel {
   /**
-   * `session`: an approved device. `device`: a pending one. Else the scope of a machine account's
-   * token.
+   * `session`: an approved device. `device`: a pending device. The others are scopes of a machine
+   * account's token.
    */
   readonly scope: 'session' | 'device' | 'read' | 'write' | 'full'
 }
 
 export interface AccountServer {
-  /** For the dispatcher of the routes for signed-in callers. */
+  /** The answers of the routes for signed-in callers, for the dispatcher. */
   readonly answers: Service
-  /** For the dispatcher of the public routes. */
+  /** The answers of the public routes, for the dispatcher. */
   readonly open: Open
   /**
-   * Returns the caller of a request with a token. The token is an access token with its proof
-   * (RFC 9449), or that of a machine account.
+   * Returns the caller of a request with a token. The token is either a device's access token with
+   * its proof (RFC 9449), or a machine account's token.
    * @throws AppError `invalid_token` with a challenge
    */
   readonly authenticate: (of: {
@@ -56,35 +56,39 @@ export interface AccountServer {
     proof: Proof | null
   }) => Promise<CallerSession & SessionLevel>
   /**
-   * Returns the anonymous caller of a request without a token, by its proof. The proof is
-   * recorded as used once it gave access.
+   * Returns the anonymous caller of a request that carries a proof but no token. The proof is
+   * recorded as used after it has given access.
    * @throws AppError `invalid_token` for an invalid proof
    */
   readonly visitor: (proof: Proof) => Promise<Visitor>
-  /** Counts a write; see `WriteAllowance`. Throws AppError `rate_limited`. */
+  /** Counts a write against the limit; see `WriteAllowance`. Throws AppError `rate_limited`. */
   readonly takeWrite: (subject: string, most: number) => Promise<void>
-  /** The nonce that proofs should carry now (RFC 9449 section 8). */
+  /** Returns the nonce that proofs should carry now (RFC 9449 section 8). */
   readonly nonce: () => Promise<string>
   /**
-   * Runs operations under an Idempotency-Key. The operation and its answer are stored together or
-   * not at all.
+   * Runs an operation under an Idempotency-Key. The operation's changes and its answer are stored
+   * together or not at all.
    */
   readonly once: Once
   /**
    * Returns a one-time enrolment code, for the operator to give to a user.
-   * @param account the only account that may use it; without one, the first that does
+   * @param account the only account that may use the code. If undefined, the first account that
+   *   uses it.
    */
   readonly newEnrolmentCode: (account?: string) => Promise<string>
-  /** Returns the account of a session, in this process. */
+  /** Returns the calls of a session's account, made in this process. */
   as(session: CallerSession): Account
-  /** Returns the calls of a device without a session, in this process. */
+  /** Returns the calls of a device without a session, made in this process. */
   door(visitor: Visitor): UnauthenticatedClient
   close(): Promise<void>
 }
 
 const inside = { ...rest, ...signedIn }
 
-/** Makes a value at the first use and caches it; after a failure it tries again. */
+/**
+ * Returns a function that creates a value at its first call and caches it. After a failure, the
+ * next call tries again.
+ */
 function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null
   return () =>
@@ -96,11 +100,11 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
 
 /**
  * Opens the account server.
- * @param of `url` and `file`: see `openEngine`; `publicUrl` is called at each use, since the port
- *   may be assigned later; `now` returns Unix milliseconds; `mail`: the destination of mail;
- *   `ownsMail`: whether only this server writes to that folder; `from`: the sender, an address or
- *   `Name <address>`; `assistant`: the endpoint for questions, without one the built-in handbook
- *   answers; `logPages` is lower in tests
+ * @param of `url` and `file`: see `openEngine`; `publicUrl` is called at each use, because the port
+ *   may be assigned later; `now` returns Unix milliseconds; `mail`: where mail is delivered;
+ *   `ownsMail`: whether only this server writes to the mail folder; `from`: the sender, an address
+ *   or `Name <address>`; `assistant`: the endpoint for questions, or null if the built-in handbook
+ *   answers them; `logPages`: smaller limits, for tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -123,8 +127,8 @@ export async function openService(of: {
   const mail = openMail({ place: of.mail, from: of.from, now })
   const operator = /<([^<>]+)>$/.exec(of.from)?.[1] ?? of.from
   /**
-   * Made for the first group of answers, because the query builder takes as long to load as all
-   * else.
+   * Created when the first group of answers is used. Loading the query builder takes as long as the
+   * rest of the start.
    */
   const ground = onceMade(makeGround)
   async function makeGround(): Promise<ServiceContext> {
@@ -155,7 +159,7 @@ export async function openService(of: {
     return newExporter({ ground: await ground(), accountOf, isAway, log, signal: closing.signal })
   })
   /**
-   * Continues the exports that another run of the server, or another replica, left unfinished.
+   * Continues the exports that a previous run of this server, or another replica, left unfinished.
    */
   async function resumeExports(db: ServiceContext['db']): Promise<void> {
     const left = await db
@@ -176,7 +180,7 @@ export async function openService(of: {
     const { onceOver } = await import('./db/idempotency.ts')
     return onceOver({ engine, ...(await ground()) })
   })
-  /** Returns a loader of the answers that a module exports under the name of their group. */
+  /** Returns a loader of a group of answers, which a module exports under the group's name. */
   const from =
     <Name extends string, Module extends Record<Name, (context: ServiceContext) => object>>(
       load: () => Promise<Module>,
@@ -295,8 +299,7 @@ export async function openService(of: {
           account ?? null,
         ),
       ),
-    // The bound calls have the same groups and names as their types, which TypeScript cannot
-    // check.
+    // TypeScript cannot check that the bound calls have the groups and names of these types.
     as: (who) => bind(inside, answers, who) as Account,
     door: (visitor) => bind(entrance, open, visitor) as UnauthenticatedClient,
     close: async () => {

@@ -1,6 +1,6 @@
 /**
- * The subscribers of each event in order: letters, notifications, then activity of organisations.
- * `events.ts` explains the order.
+ * The subscribers of each event, in this order: letters, notifications, then organisations'
+ * activity. `events.ts` explains the order.
  */
 import {
   letterOfEmail,

@@ -1,16 +1,16 @@
-/** Attempts that are limited: wrong words, and approvals of devices. */
+/** Limited attempts: wrong words, and approvals of devices. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
-/** A moment that no clock change moves. */
+/** A time that does not change when the system clock is set. */
 export interface Moment {
   /** Milliseconds since the machine was started. */
   readonly uptimeMs: number
-  /** The id of that boot; null where the system has no such id. */
+  /** The id of the boot that `uptimeMs` counts from; null if the system has no such id. */
   readonly boot: string | null
 }
 
-/** The caller that tried, and whether it named the speaker it expected. */
+/** The caller that made the attempts, and whether it named the speaker it expected. */
 export interface Series {
   readonly caller: string
   readonly expected: boolean
@@ -18,14 +18,14 @@ export interface Series {
 
 export interface WrongTries {
   readonly in_row: number
-  /** The uptime at the last attempt; null if no pause follows from it. */
+  /** The uptime at the last attempt; null if that attempt causes no pause. */
   readonly paused_from: number | null
   readonly boot: string | null
 }
 
 export type WrongTryRows = ReturnType<typeof wrongTryRows>
 
-/** Returns the statements for the wrong words of callers in a row, since their last right ones. */
+/** Returns the statements that count each caller's wrong attempts since its last right one. */
 export function wrongTryRows(db: DatabaseSync) {
   const get = statement<WrongTries>(
     db,
@@ -61,12 +61,12 @@ export function wrongTryRows(db: DatabaseSync) {
   }
 }
 
-/** `approving`: this device was to approve another one; `new`: it was to be approved itself. */
+/** `approving`: this device approves another device. `new`: another device approves this one. */
 export type ApprovalSide = 'approving' | 'new'
 
 /**
- * Returns the statements for the times, in Unix milliseconds, at which this device sent a nonce
- * for the approval of another device.
+ * Returns the statements for the times at which this device sent a nonce for a device approval. The
+ * times are Unix milliseconds.
  */
 export function approvalAttemptRows(db: DatabaseSync) {
   const after = statement<{ at: number }>(
@@ -82,7 +82,7 @@ export function approvalAttemptRows(db: DatabaseSync) {
     add(side: ApprovalSide, at: number): void {
       add.run(side, at)
     },
-    /** Moves times later than now to now. They occur after the clock was set back. */
+    /** Replaces times later than now with now. Such times exist after the clock was set back. */
     pullBack(now: number): void {
       pullBack.run(now)
     },

@@ -1,6 +1,6 @@
 /**
- * The connections for which this device can check words, with the times of their epochs. Names
- * are the local ones, pinned at acceptance.
+ * The connections for which this device can check words, and the times of their epochs. The names
+ * are the local names, which this device stored when it accepted an account.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { comparableName } from '../crypto/encoding/display-names.ts'
@@ -90,9 +90,11 @@ export function connectionRows(db: DatabaseSync) {
     /** Returns every connection, newest first. */
     all: (): ConnectionRow[] => all.all().map(parsed),
     ids: (): string[] => ids.all().map(({ id }) => id),
-    /** Returns the ids of the connections that wait for a new secret. */
+    /** Returns the ids of the connections that need a new secret. */
     pending: (): string[] => pending.all().map(({ id }) => id),
-    /** Suspends all connections that are not suspended. Returns their ids. */
+    /**
+     * Suspends all connections that are not yet suspended. Returns the ids of those it suspended.
+     */
     holdAll: (why: Hold): string[] => hold.all(why).map(({ id }) => id),
     /** Returns the ids of the connections that an account is a member of. */
     withMember: (account: string): string[] =>
@@ -119,7 +121,7 @@ export interface EpochRow {
   readonly seen_at: number
 }
 
-/** Returns the statements for the times at which this device first saw the current epochs. */
+/** Returns the statements that store when this device first saw each connection's current epoch. */
 export function epochRows(db: DatabaseSync) {
   const note = statement(
     db,
@@ -135,7 +137,7 @@ export function epochRows(db: DatabaseSync) {
   )
   const until = statement<EpochRow>(db, 'select * from epochs where seen_at <= ? order by seen_at')
   return {
-    /** Stores the epochs that are new since the last call, as first seen at a time. */
+    /** Stores `at` as the first-seen time of each epoch that is new since the last call. */
     note(at: number): void {
       note.run(at)
       drop.run()
@@ -150,16 +152,16 @@ interface FormerEpochRow {
   readonly epoch: number
   /** The ids of the accounts that were members in that epoch. */
   readonly speakers: readonly string[]
-  /** When the epoch ended for this device, Unix milliseconds. */
+  /** When the epoch ended on this device, Unix milliseconds. */
   readonly kept_at: number
 }
 
-/** The shortest time between two writes of the latest time seen, in milliseconds. */
+/** The shortest time between two writes of `looked_at`, in milliseconds. */
 const LOOK_MS = 60_000
 
 /**
- * Returns the statements for the epochs before routine rotations. The vault keeps their code keys
- * for a while.
+ * Returns the statements for the epochs that ended by a routine rotation. The vault keeps the code
+ * keys of these epochs for a while.
  */
 export function formerEpochRows(db: DatabaseSync) {
   type Stored = Omit<FormerEpochRow, 'speakers'> & { readonly speakers: string }
@@ -199,13 +201,15 @@ export function formerEpochRows(db: DatabaseSync) {
     /** Returns the ids of the connections that have a previous epoch. */
     ids: (): string[] => idsOf(all.all()),
     /**
-     * Returns the ids of the connections with an expired previous epoch. It expired if it was
-     * kept at or before `keptUntil`, was last looked at after `lookedAfter`, or is not followed
-     * by the current epoch of the connection.
+     * Returns the ids of the connections with a previous epoch that has expired or is not needed.
+     *
+     * A previous epoch expires in any of these cases: it ended at or before `keptUntil`; the clock
+     * was read at a time after `lookedAfter`, so it was set back since; the connection no longer
+     * exists; the connection's current epoch is more than one later.
      */
     over: (keptUntil: number, lookedAfter: number): string[] =>
       idsOf(over.all(keptUntil, lookedAfter)),
-    /** Stores the time of a look; an earlier time than the stored one changes nothing. */
+    /** Stores that the clock was read at `at`. Stored times never decrease. */
     look(at: number): void {
       look.run(at, at - LOOK_MS)
     },

@@ -1,6 +1,6 @@
 /**
- * Opens and checks `state.db`, and migrates it to this program's version after making a copy of
- * it. A database that a newer program wrote is not changed. Also deletes the account's data.
+ * Opens and checks `state.db`. If the file is older than this program, copies and then migrates it.
+ * Does not change a database that a newer program wrote. Also deletes the account's data.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,8 +19,8 @@ const BUSY_MS = 5000
 /**
  * Opens the database of a state folder.
  * @param log logs a migration
- * @throws StartError if it is from before the first release, newer than this program, damaged, or
- *   older and no copy of it can be made
+ * @throws StartError if the database was written before the first release, is newer than this
+ *   program or is damaged, or if it is older and cannot be copied
  */
 export function openDatabase(
   dir: string,
@@ -38,7 +38,7 @@ export function openDatabase(
     })
     db = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true })
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
-    // The write-ahead log still holds the rows that were deleted just before a crash.
+    // After a crash, the write-ahead log can still contain rows that were deleted.
     db.exec('pragma wal_checkpoint(truncate)')
     bringForward(db, path, { log, migrations })
     return db
@@ -50,7 +50,8 @@ export function openDatabase(
   }
 }
 
-// The folder may hold only half of the backup, and a new account in its place would hide that.
+// After an interrupted restore, the folder may contain only part of the backup. A new account
+// created in it would hide that.
 function requireRestored(dir: string): void {
   if (isRestoring(dir))
     throw new StartError(
@@ -59,8 +60,8 @@ function requireRestored(dir: string): void {
     )
 }
 
-// The keychain is chosen after the database is complete: if it exists without the database, this
-// is not the first start.
+// A first start creates `keychain.json` only after the database is complete. So `keychain.json`
+// without a database means that the database was lost.
 function requireNotLost(dir: string, path: string): void {
   if (!existsSync(path) && existsSync(join(dir, 'keychain.json'))) throw lost(path)
 }
@@ -93,8 +94,8 @@ function bringForward(
   log?.('info', 'database migrated', { file: path, from, to, copy })
 }
 
-// One transaction for all versions: after a crash between two, the next start would copy the
-// database at the intermediate version instead.
+// All versions are migrated in one transaction. Otherwise, after a crash between two versions, the
+// next start would copy the database at the intermediate version.
 function migrate(db: DatabaseSync, migrations: Migrations<string>): void {
   transaction(db, () => {
     const from = versionOf(db)
@@ -107,30 +108,30 @@ const versionOf = (db: DatabaseSync): number =>
   (db.prepare('pragma user_version').get() as { user_version: number }).user_version
 
 /**
- * The tables that a sign-out keeps. API tokens belong to this machine's user. The uses of words
- * stay so that no words count twice after the next sign-in. A sign-out must not reset the wrong
- * attempts and the approval attempts.
+ * The tables that a sign-out keeps. API tokens belong to this machine's user. The used words are
+ * kept so that no words can be used twice after the next sign-in. The counts of wrong attempts and
+ * approval attempts are kept so that a sign-out does not reset the limits.
  */
 const KEPT = ['tokens', 'replays', 'replays_highest', 'wrong_tries', 'approval_attempts']
 
 /**
- * The table that is kept after the account and its tokens were deleted. The highest window
- * recorded names no account.
+ * The only table that is kept after the account and its tokens were deleted. Its one value, the
+ * highest window recorded, identifies no account.
  */
 const KEPT_OF_NOBODY = ['replays_highest']
 
 /**
- * Deletes the rows of every table except the kept ones, in one transaction, so that the file holds
- * no trace of the account. It runs at sign-out and after the account was deleted.
- * @param all whether to delete everything that names or serves the account, since it was
- *   deleted
+ * Deletes the rows of every table except the kept ones, so that the file has no trace of the
+ * account. Runs in one transaction, at sign-out and after the account was deleted.
+ * @param all whether the account was deleted, so that the API tokens and the attempts are deleted
+ *   too
  */
 export function wipe(db: DatabaseSync, all = false): void {
   const kept = all ? KEPT_OF_NOBODY : KEPT
   const tables = db
     .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
     .all() as { name: string }[]
-  // Without it a deleted row stays readable in the file until other data overwrites it.
+  // Without this setting, a deleted row stays readable in the file until other data overwrites it.
   db.exec('pragma secure_delete = on')
   try {
     transaction(db, () => {
@@ -139,8 +140,7 @@ export function wipe(db: DatabaseSync, all = false): void {
   } finally {
     db.exec('pragma secure_delete = off')
   }
-  // The write-ahead log still holds the deleted rows, and the copy of an older version has its
-  // own.
+  // The write-ahead log and the copy of an older version still contain the deleted rows.
   db.exec('pragma wal_checkpoint(truncate)')
   versionCopies(db, db.location() as string).forget()
 }

@@ -1,11 +1,11 @@
 /**
- * Forked connections: the evidence, and the connections that replace them. Only a dishonest owner
- * or server can create a fork.
+ * Forked connections: the evidence of a fork, and the connections that replace forked ones. Only a
+ * dishonest owner or server can create a fork.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement, transaction } from '../storage/sqlite.ts'
 
-/** Returns the statements for the evidence: the second of two valid histories of a connection. */
+/** Returns the statements for the evidence of a fork: the second valid history of a connection. */
 export function forkRows(db: DatabaseSync) {
   const insert = statement(
     db,
@@ -33,17 +33,17 @@ export interface ForkedRow {
   readonly connection: string
   /** When this device saw the fork, Unix milliseconds. */
   readonly seen_at: number
-  /** 16 random bytes: the id of the operation by which this device may open a replacement. */
+  /** 16 random bytes: the operation id with which this device may create a replacement. */
   readonly act: Uint8Array
-  /** The connection that replaces it; null while there is none. */
+  /** The id of the connection that replaces this one; null if there is none yet. */
   readonly replaced_by: string | null
 }
 
-/** A connection that replaces another one, by its first entry. */
+/** A connection that replaces another connection, as its first entry says. */
 export interface ReplacementRow {
   readonly connection: string
   readonly replaces: string
-  /** The account that opened it. */
+  /** The id of the account that created it. */
   readonly opener: string
 }
 
@@ -85,16 +85,19 @@ export function replacementRows(db: DatabaseSync) {
     'delete from replacements where connection not in (select id from connections)',
   )
   return {
-    /** Stores the connections that are suspended because they forked, as seen at a time. */
+    /**
+     * Stores every connection that is suspended because of a fork, with `at` as the time it was
+     * seen.
+     */
     note(at: number): void {
       note.run(at)
       forgotten.run()
     },
-    /** Returns the stored forked connections that are known here, oldest first. */
+    /** Returns the stored forked connections that still exist on this device, oldest first. */
     forked: (): ForkedRow[] => forked.all(),
-    /** Returns the connection that replaces a forked one; null for none. */
+    /** Returns the id of the connection that replaces a forked one; null if there is none. */
     inPlaceOf: (forked: string): string | null => judged.get(forked)?.replaced_by ?? null,
-    /** Whether all members of a forked connection are in the one that replaces it. */
+    /** Checks whether all members of a forked connection are members of its replacement. */
     isSettled: (forked: string): boolean => judged.get(forked)?.settled === 1,
     /** Stores the replacement of a forked connection; returns whether that changed the row. */
     judge(forked: string, replacedBy: string | null, isSettled: boolean): boolean {
@@ -105,7 +108,10 @@ export function replacementRows(db: DatabaseSync) {
     put({ connection, replaces, opener }: ReplacementRow): void {
       put.run(connection, replaces, opener)
     },
-    /** Returns the live connections here that replace one, by id. An id begins with its time. */
+    /**
+     * Returns the connections on this device that replace `replaced` and have not ended. The order
+     * is by id, so oldest first, because an id begins with its creation time.
+     */
     of: (replaced: string): ReplacementRow[] => of.all(replaced),
   }
 }

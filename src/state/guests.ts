@@ -9,7 +9,7 @@ export interface GuestRow {
   readonly state: string
   readonly expires_at: number
   readonly created_at: number
-  /** The external member that the code is for; null for none, and for a code that has ended. */
+  /** The external member that the code is for; null if there is none or if the code has ended. */
   readonly external_member_id: string | null
   readonly external_member_name: string | null
 }

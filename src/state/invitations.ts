@@ -1,4 +1,4 @@
-/** How accounts come into connections: invites, invitations, consents and first contacts. */
+/** How accounts join connections: invites, invitations, consents and first contacts. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
@@ -7,26 +7,30 @@ export interface PendingInvite {
   /** An account id, or a mailbox in lower case. */
   readonly target: string
   /**
-   * The id that the account server assigned; null before that, and if the server is not involved.
+   * The invitation id from the account server.
+   *
+   * Null before the server assigned it, or if the server is not involved.
    */
   readonly invitation: string | null
   /**
-   * Whether the target was a member before, and its new keys were confirmed. It is added again
-   * without an invitation.
+   * Whether the target was a member before and the user confirmed its new keys. Such a target is
+   * added again without an invitation.
    */
   readonly again: boolean
   /**
-   * The newest roster entry when the invite was made. A member who leaves after it needs another.
+   * The seq of the newest roster entry when the invite was made. A member who leaves after this
+   * entry needs a new invite.
    */
   readonly seq: number
-  /** Unix milliseconds: the end of the invite. */
+  /** When the invite expires, Unix milliseconds. */
   readonly until: number
 }
 
 /**
- * Returns the statements for the accounts and mailboxes that this device invited. An owner's
- * device adds only these as members, even if the account server reports other approvals, since a
- * dishonest server could name a device of its own.
+ * Returns the statements for the accounts and mailboxes that this device invited.
+ *
+ * An owner's device adds only these accounts as members. It ignores other approvals that the
+ * account server reports, because a dishonest server could report its own device.
  */
 export function inviteRows(db: DatabaseSync) {
   type Stored = Omit<PendingInvite, 'again'> & { readonly again: number }
@@ -53,14 +57,14 @@ export function inviteRows(db: DatabaseSync) {
       return row && parsed(row)
     },
     all: (): PendingInvite[] => all.all().map(parsed),
-    /** Returns the invites of accounts with new keys that wait for a `confirm`. */
+    /** Returns the pending invites of former members after the user confirmed their new keys. */
     again: (): PendingInvite[] => again.all().map(parsed),
     delete: (connection: string, target: string): boolean => remove.run(connection, target) > 0,
     /** Deletes the invites that ended at or before a time in Unix milliseconds. */
     dropOld: (now: number): void => {
       dropOld.run(now)
     },
-    /** Deletes the invites of a member with new keys that wait for a `confirm`. */
+    /** Deletes the pending invites of a former member with new keys, in all connections. */
     dropAgain: (target: string): void => {
       dropAgain.run(target)
     },
@@ -76,21 +80,19 @@ interface ListedInvitation {
   readonly connection: string
   /** An account id. */
   readonly inviter: string
-  /** Whether it was listed with another inviter or connection since. */
+  /** Whether the server has since listed it with another inviter or connection. */
   readonly changed: boolean
   /** When it was last listed, in Unix milliseconds. */
   readonly listed_at: number
   /**
-   * The only caller that may approve by this row: a token id, or '' for the command line; null:
-   * any.
+   * The only caller that may approve the invitation on the basis of this row.
+   *
+   * It is a token id, or '' for the command line. Null means any caller.
    */
   readonly reader: string | null
 }
 
-/**
- * Returns the statements for the inviter and the connection of each invitation, as the account
- * server listed it.
- */
+/** Returns the statements for the inviter and connection that the server listed per invitation. */
 export function listedInvitationRows(db: DatabaseSync) {
   type Stored = Omit<ListedInvitation, 'changed'> & { readonly changed: number }
   const put = statement(
@@ -114,13 +116,14 @@ export function listedInvitationRows(db: DatabaseSync) {
   )
   return {
     /**
-     * Stores an invitation. Of a stored one, it updates only `changed`, `listed_at` and `reader`.
+     * Stores an invitation. If it is already stored, updates only `changed`, `listed_at` and
+     * `reader`.
      */
     put({ id, connection, inviter, changed, listed_at, reader }: ListedInvitation): void {
       put.run(id, connection, inviter, Number(changed), listed_at, reader)
     },
     count: (): number => count.get()!.all,
-    /** Returns when the newest was listed, in Unix milliseconds; 0 if there is none. */
+    /** Returns when an invitation was last listed, Unix milliseconds; 0 if none is stored. */
     newest: (): number => newest.get()!.at ?? 0,
     get(id: string): ListedInvitation | null {
       const row = get.get(id)
@@ -130,10 +133,7 @@ export function listedInvitationRows(db: DatabaseSync) {
     dropOld(before: number): void {
       dropOld.run(before)
     },
-    /**
-     * Deletes all but the `most` invitations that were listed last; returns how many were
-     * deleted.
-     */
+    /** Deletes all invitations except the `most` last listed ones. Returns the number deleted. */
     dropBeyond: (most: number): number => dropBeyond.run(most),
   }
 }
@@ -155,12 +155,13 @@ export interface ConsentRow {
 type NewConsent = Omit<ConsentRow, 'withdrawn' | 'declined'>
 
 /**
- * Returns the statements for the consents that this device signed and that have not yet led to
- * membership of its account.
+ * Returns the statements for the consents that this device signed. A consent is deleted when its
+ * account becomes a member.
  */
 export function consentRows(db: DatabaseSync) {
   type Stored = NewConsent & { readonly withdrawn: number; readonly declined: number }
-  // A device that approves twice within a second signs the same consent.
+  // A consent has a time in seconds, so a device that approves twice within one second signs the
+  // same consent.
   const put = statement(
     db,
     `insert into consents (hash, connection, invitation, at, withdrawn, declined)
@@ -189,7 +190,7 @@ export function consentRows(db: DatabaseSync) {
     },
     /** Returns the ids of the connections that have a consent. */
     connections: (): string[] => connections.all().map(({ connection }) => connection),
-    /** Withdraws every consent to the connection of an invitation. */
+    /** Marks every consent to an invitation's connection as withdrawn. */
     withdraw: (invitation: string): void => {
       withdraw.run(invitation)
     },
@@ -208,27 +209,29 @@ export interface FirstContactRow {
   readonly connection: string
   readonly role: 'inviter' | 'invitee'
   /**
-   * The other side: an account id; for an invited mailbox its address until the invitee answers.
+   * The account id of the other side. For an invited mailbox, its address until the invitee
+   * responds.
    */
   readonly peer: string
   /** The session id of the run: 16 bytes, base64url. */
   readonly sid: string
   /**
-   * `answered`, on the inviter's side: the reply may have been sent, and the words are used. On
-   * the invitee's side: the reply was right.
+   * `answered` on the inviter's side: the reply may have been sent, so the words are used up. On
+   * the invitee's side: the inviter's reply was correct.
    */
   readonly state: 'open' | 'answered' | 'confirmed' | 'failed'
   readonly reason: string | null
   /** Unix milliseconds. */
   readonly started_at: number
-  /** Unix milliseconds: the end of the run. */
+  /** When the run ends, Unix milliseconds. */
   readonly until: number
 }
 
 /**
- * Returns the statements for the first contacts by four words in which this device takes part, and
- * for the attempts of others to use words. The vault keeps the words sealed, and only while a run
- * is open.
+ * Returns the statements for first contacts by four words, and for attempts to use the words.
+ *
+ * The rows are this device's first contacts and the attempts of other accounts. The vault keeps the
+ * words sealed, and deletes them when the run ends.
  */
 export function firstContactRows(db: DatabaseSync) {
   const put = statement(
@@ -272,7 +275,7 @@ export function firstContactRows(db: DatabaseSync) {
     dropEnded(before: number): void {
       dropEnded.run(before)
     },
-    /** Counts an attempt at the words of an invitation, at a time in Unix milliseconds. */
+    /** Counts an attempt to use the words of an invitation. */
     addTry(invitation: string, at: number): void {
       addTry.run(invitation, at)
     },

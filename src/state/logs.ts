@@ -1,12 +1,12 @@
 /**
- * Key logs and rosters as received. They let this device detect a server that returns an older or
- * a different log. An entry is never replaced and never skipped. Callers validate entries before
+ * Key logs and rosters, as received. With them this device detects a server that returns an older
+ * or a different log. An entry is never replaced or skipped. Callers must verify entries before
  * they store them.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement, transaction } from '../storage/sqlite.ts'
 
-/** The largest log that is stored, except the own key log, in characters of its entries. */
+/** The maximum size of a stored log, in characters of its entries. The own key log has no limit. */
 export const MOST_CHARACTERS = 128 * 1024 * 1024
 
 type LogKind = 'keylog' | 'roster'
@@ -18,14 +18,14 @@ interface LogRow {
   /** The JWS, byte for byte. */
   readonly entry: string
   /**
-   * For a reset with a `recovery_sig`: the recovery key that made it, `x` of its JWK. A row of an
-   * earlier version lacks it.
+   * The public key (`x` of its JWK) of the recovery key that made a reset; null for other entries.
+   * Rows written by an earlier version have none.
    */
   readonly voucher?: string | null
 }
 
 type Numbered = Pick<LogRow, 'seq' | 'entry'>
-/** An entry, with the recovery key that vouched for it or null. */
+/** An entry and the recovery key that vouched for it; the key is null if there was none. */
 type StoredEntry = Required<Pick<LogRow, 'entry' | 'voucher'>>
 
 /** Returns the statements for the log rows. */
@@ -54,8 +54,8 @@ export function logRows(db: DatabaseSync) {
   return {
     mostCharacters: MOST_CHARACTERS,
     /**
-     * Appends the next entry. The same entry again is no error.
-     * @throws Error for a different entry at a known seq, and for a gap
+     * Appends the next entry. Does nothing if the same entry is already stored.
+     * @throws Error if another entry is stored at this seq, or if an entry before it is missing
      */
     append({ kind, subject, seq, entry, voucher = null }: LogRow): void {
       transaction(db, () => {
@@ -68,18 +68,18 @@ export function logRows(db: DatabaseSync) {
         insert.run(kind, subject, seq, entry, voucher)
       })
     },
-    /** Returns all entries from seq 0 on. */
+    /** Returns all entries, from seq 0. */
     read: (kind: LogKind, subject: string): string[] =>
       read.all(kind, subject).map((row) => row.entry),
     /**
-     * Returns all entries of a key log from seq 0 on, with the recovery keys that vouched for
-     * resets.
+     * Returns all entries of a key log from seq 0, with the recovery keys that vouched for resets.
      */
     keyLog: (account: string): StoredEntry[] => stored.all('keylog', account),
     /**
-     * Whether a chain of entries from seq 0 on and the stored one are one history. The shorter
-     * must be the beginning of the longer. Each entry names the hash of the one before, so the
-     * last position in both decides.
+     * Checks whether a chain of entries from seq 0 and the stored chain are one history.
+     *
+     * They are if the shorter chain is the beginning of the longer one. Each entry contains the
+     * hash of the entry before it, so it is enough to compare the last position that both have.
      */
     isSameHistory(kind: LogKind, subject: string, entries: readonly string[]): boolean {
       const newest = head.get(kind, subject)
@@ -98,9 +98,10 @@ export function logRows(db: DatabaseSync) {
 }
 
 /**
- * Returns the statements for the public sealing keys of devices, by account and by key id, as the
- * account server sent them beside key logs. Callers check each against the hash in the log before
- * they store it. A missing one can be requested again.
+ * Returns the statements for the devices' public sealing keys, by account and key id.
+ *
+ * The account server sends these keys with the key logs. Callers must check each key against its
+ * hash in the log before they store it. A missing key can be requested again.
  */
 export function sealKeyRows(db: DatabaseSync) {
   const insert = statement(
@@ -114,9 +115,9 @@ export function sealKeyRows(db: DatabaseSync) {
   const ids = statement<{ id: string }>(db, 'select id from seal_keys where account = ?')
   const remove = statement(db, 'delete from seal_keys where account = ? and id = ?')
   return {
-    /** Returns the 1,216 bytes of a key; null if it is unknown here. */
+    /** Returns a key of 1,216 bytes; null if it is not stored. */
     get: (account: string, id: string): Uint8Array | null => get.get(account, id)?.key ?? null,
-    /** Stores the keys of an account that are new. */
+    /** Stores an account's keys, except those already stored. */
     add(account: string, keys: ReadonlyMap<string, Uint8Array>): void {
       transaction(db, () => {
         for (const [id, key] of keys) insert.run(account, id, key)

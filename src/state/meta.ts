@@ -1,13 +1,10 @@
-/** Single values of this device by name, as JSON. */
+/** Single values about this device, by name, stored as JSON. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
 export type MetaRows = ReturnType<typeof metaRows>
 
-/**
- * Returns the statements for the meta rows. The caller must know the type that it stored under a
- * key.
- */
+/** Returns the statements for the meta rows. The caller must know the type of the stored value. */
 export function metaRows(db: DatabaseSync) {
   const get = statement<{ value: string }>(db, 'select value from meta where key = ?')
   const set = statement(
@@ -32,8 +29,8 @@ export function metaRows(db: DatabaseSync) {
       remove.run(key)
     },
     /**
-     * Deletes the rows with a key that begins with `prefix` and a value, a number, of at most
-     * `most`.
+     * Deletes the rows with a key that begins with `prefix` and a number of at most `most` as
+     * value.
      */
     deleteUpTo(prefix: string, most: number): void {
       removeUpTo.run(prefix, most)

@@ -4,9 +4,12 @@ import { comparableName } from '../crypto/encoding/display-names.ts'
 import { statement } from '../storage/sqlite.ts'
 
 /**
- * The source of a name. `accepted`: the account server's name at acceptance here. `self`: the name
- * that the account signed last. `confirmed`: the signed name at the time when the user confirmed
- * its keys. `given`: the name that the user gave.
+ * The source of a name.
+ *
+ * - `accepted`: the name that the account server gave when this device accepted the account
+ * - `self`: the name that the account signed last
+ * - `confirmed`: the signed name when the user confirmed the account's keys
+ * - `given`: the name that the user chose for the account
  */
 type NameKind = 'accepted' | 'self' | 'confirmed' | 'given'
 
@@ -15,7 +18,7 @@ export type LocalNames = Readonly<Partial<Record<NameKind, string>>>
 
 type NameRows = ReturnType<typeof nameRows>
 
-/** A contact is an account in a connection, or one that this device follows. */
+/** A contact is an account in a connection, or an account with keys that this device follows. */
 const IS_CONTACT = `(exists (select 1 from connection_members where account = names.account)
   or exists (select 1 from trust where account = names.account))`
 
@@ -37,7 +40,7 @@ export function nameRows(db: DatabaseSync) {
   )
   const remove = statement(db, 'delete from names where account = ? and kind = ?')
   const removeAll = statement(db, `delete from names where account = ? and kind <> 'self'`)
-  // One statement, because running each one costs more than its look-up.
+  // One SQL statement, because each execution costs more than its look-up.
   const ofOthers = statement<{ found: number }>(
     db,
     `select exists (select 1 from names
@@ -61,40 +64,40 @@ export function nameRows(db: DatabaseSync) {
   }
 
   return {
-    /**
-     * Stores the name under which an account was accepted, unless there is one; returns the
-     * stored one.
-     */
+    /** Stores the accepted name of an account unless one is stored. Returns the stored name. */
     pin(account: string, name: string): string {
       insert.run(account, name, comparableName(name))
       return namesOf(account).accepted ?? name
     },
-    /** Returns the name under which an account was accepted; null if there is none. */
+    /** Returns the accepted name of an account; null if there is none. */
     get: (account: string): string | null => namesOf(account).accepted ?? null,
     of: namesOf,
     set,
     /**
-     * Makes the signed name the confirmed one. If the confirmed keys have signed no name, there
-     * is no confirmed name until they do.
+     * Stores the signed name as the confirmed name. If the account has not signed a name with the
+     * confirmed keys, deletes the confirmed name.
      */
     confirm(account: string): void {
       set(account, 'confirmed', namesOf(account).self ?? null)
     },
     /**
-     * Deletes the names of an account except the signed one, which stays so that no older one
-     * replaces it.
+     * Deletes an account's names except the signed one. Returns whether there were any.
+     *
+     * The signed name stays so that no older signed name can replace it.
      */
     delete: (account: string): boolean => removeAll.run(account) > 0,
     /**
-     * Whether another contact has a name. Contacts are accounts, live guest codes, their external
-     * members, and connections with one other member.
-     * @param comparable as `comparableName` returns it
-     * @param account the account with that name; '' for a guest, for which other guests do not
-     *   count
-     * @param own the own account id, which is no contact
+     * Checks whether a name belongs to another contact.
+     *
+     * Contacts are accounts, active guest codes, the external members of guest codes, and
+     * connections with one other member.
+     * @param comparable the name as `comparableName` returns it
+     * @param account the account that has the name; '' for a guest, which is not compared with
+     *   other guests
+     * @param own the own account id, which is not a contact
      */
     isOthers(comparable: string, account: string, own: string): boolean {
-      // A name without letters belongs to no contact.
+      // A name without letters is empty when normalised, so it matches nothing.
       if (comparable === '') return false
       return ofOthers.get(comparable, account, own)?.found === 1
     },
@@ -112,9 +115,11 @@ interface ProfileRow {
 }
 
 /**
- * Returns the statements for the signed profiles: the newest one of each active device that signed
- * one. Callers verify profiles before they store them. If a device is revoked, the profile of
- * another one is in force again. The name in force is stored in `names`.
+ * Returns the statements for the signed profiles: the newest profile of each active device.
+ *
+ * Callers must verify profiles before they store them. The current profile has the highest `n`. If
+ * its device is revoked, another device's profile becomes current. The current name is also stored
+ * in `names`.
  */
 export function profileRows(db: DatabaseSync, names: Pick<NameRows, 'set'>) {
   const put = statement(
@@ -130,12 +135,12 @@ export function profileRows(db: DatabaseSync, names: Pick<NameRows, 'set'>) {
   const devices = statement<{ device: string }>(db, 'select device from profiles where account = ?')
   const remove = statement(db, 'delete from profiles where account = ? and device = ?')
 
-  /** Returns the profile in force; null for none. */
+  /** Returns the current profile; null if there is none. */
   const get = (account: string): ProfileRow | null => inForce.get(account)
 
   return {
     get,
-    /** Stores a profile and replaces the one of the same device. */
+    /** Stores a profile, which replaces the same device's previous profile. */
     put({ account, device, n, name, hash, jws }: ProfileRow): void {
       put.run(account, device, n, name, hash, jws)
       names.set(account, 'self', get(account)?.name ?? null)

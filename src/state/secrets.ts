@@ -1,6 +1,6 @@
 /**
- * Connection and guest secrets, sealed under the cache key. This table never holds one in the
- * clear.
+ * The secrets of connections and guest codes, sealed under the cache key. This table never contains
+ * a plaintext secret.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'

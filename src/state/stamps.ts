@@ -1,11 +1,11 @@
-/** The stamps that this device signed, and the server's receipts as they arrive. */
+/** The stamps that this device signed, and the receipts from the account server. */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
 export interface StampRow {
   readonly id: string
   readonly jws: string
-  /** The server's JWS; null until the server has issued one. */
+  /** The account server's receipt, a JWS; null if this device does not have it yet. */
   readonly receipt: string | null
   readonly created_at: number
 }

@@ -1,4 +1,4 @@
-/** The data of this device on disk, except secrets in the clear, behind one handle. */
+/** This device's data on disk, behind one handle. Secrets are stored only encrypted. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '../log.ts'
@@ -20,20 +20,21 @@ import { stampRows } from './stamps.ts'
 import { tokenRows } from './tokens.ts'
 import { trustRows } from './trust.ts'
 
-/** Copies that a backup creates. SQLite keeps a journal beside one that it writes. */
+/** Copies that a backup creates. While SQLite writes one, it keeps a journal file beside it. */
 const COPIED = ['state.db.copy', 'account.db.copy']
 
 /**
- * Files written atomically beside the database; the last two are copies of an interrupted backup.
+ * Files written atomically beside the database. The last two are left over by an interrupted
+ * backup.
  */
 const ATOMIC = ['keychain.json', 'keychain.key', 'runtime.json', 'secret', ...COPIED]
 
 export type State = Readonly<ReturnType<typeof openState>>
 
 /**
- * Opens the state of a folder that `openFolder` has checked. Only the lock owner may call it.
+ * Opens the state of a folder that `openFolder` has checked. The caller must own the lock.
  * @param log logs a migration of the database
- * @throws as `openDatabase`
+ * @throws like `openDatabase`
  */
 export function openState(dir: string, log?: Log) {
   const db = openDatabase(dir, log)
@@ -67,9 +68,9 @@ export function openState(dir: string, log?: Log) {
     approvalAttempts: approvalAttemptRows(db),
     stamps: stampRows(db),
     idempotency: idempotencyRows(db),
-    /** Runs a synchronous action in a transaction; calls nest. */
+    /** Runs a synchronous action in a transaction. Calls can be nested. */
     transaction: <T>(action: () => T): T => transaction(db, action),
-    /** Moves the content of the write-ahead log into the file. */
+    /** Writes the content of the write-ahead log into the database file. */
     checkpoint: (): void => db.exec('pragma wal_checkpoint(truncate)'),
     close: (): void => db.close(),
   }

@@ -1,6 +1,6 @@
 /**
- * API tokens by the hash of the token: whether one is revoked and when it was last used. The
- * keychain has the other data.
+ * API tokens, stored by token hash: when each was revoked and last used. The other data of a token
+ * is in the keychain.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { metaRows } from './meta.ts'
@@ -18,7 +18,7 @@ interface TokenRow {
 /** Returns the name of a token's keychain entry. */
 export const tokenEntry = (id: string): string => `token/${id}`
 
-/** The key of the id of the token that is being created. */
+/** The meta key under which the id of the token being created is stored. */
 const BEGUN = 'token_begun'
 
 export type TokenRows = ReturnType<typeof tokenRows>
@@ -42,7 +42,7 @@ export function tokenRows(db: DatabaseSync) {
   return {
     /** Stores the id of a token before the token is created. */
     begin: (id: string): void => meta.set(BEGUN, id),
-    /** Returns the id of the token that was begun and not inserted; null if there is none. */
+    /** Returns the id of a token that was begun but not completed; null if there is none. */
     begun: () => meta.get(BEGUN) as string | null,
     /** Deletes the id of the begun token. */
     giveUp: (): void => meta.delete(BEGUN),
@@ -53,11 +53,11 @@ export function tokenRows(db: DatabaseSync) {
       }),
     /** Returns every token, including revoked ones, newest first. */
     all: (): TokenRow[] => all.all(),
-    /** Revokes a token; a second call does not change the time. */
+    /** Revokes a token. A second call does not change the time of revocation. */
     revoke(id: string, at: number): void {
       revoke.run(at, id)
     },
-    /** Stores when tokens were last used, in one transaction. A time never decreases. */
+    /** Stores when tokens were last used, in one transaction. A stored time never decreases. */
     touch(uses: Iterable<{ readonly id: string; readonly at: number }>): void {
       transaction(db, () => {
         for (const { id, at } of uses) touch.run(at, id)

@@ -1,32 +1,34 @@
 /**
- * The accounts of which this device follows the keys. A row stores the generation that the user
- * reviewed, and the key log as far as this device has read it.
+ * The accounts with keys that this device follows.
+ *
+ * A row stores which generation of keys the user reviewed, and how much of the key log this device
+ * has read.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { statement } from '../storage/sqlite.ts'
 
 export interface TrustRow {
   readonly account: string
-  /** The generation of keys that was seen first, or confirmed last; 0 while there were none. */
+  /** The generation of keys that was first seen or last confirmed; 0 if there was none yet. */
   readonly pinned: number
   /** Whether the user compared the safety number of that generation. */
   readonly confirmed: boolean
   /**
-   * The seq of the newest entry of the key log at the last check, and its generation of keys. The
-   * seq is -1 while there is no entry.
+   * The seq and the generation of the key log's newest entry at the last check. The seq is -1 if
+   * the log has no entries.
    */
   readonly seq: number
   readonly newest: number
   /** Why this device rejected the last key log from the account server; null if it did not. */
   readonly refused: string | null
-  /** When the account server was last asked, Unix milliseconds. */
+  /** When this device last requested the key log from the account server, Unix milliseconds. */
   readonly checked_at: number
   /**
-   * When all devices were replaced with the recovery key, Unix milliseconds. Null if they were
-   * not, or if the user has dismissed it.
+   * When all devices were replaced with the recovery key, Unix milliseconds. Null if that did not
+   * happen or if the user dismissed the notice.
    */
   readonly recovered_at: number | null
-  /** Whether all devices were replaced without the recovery key, though one was in force. */
+  /** Whether all devices were replaced without the recovery key, although the account had one. */
   readonly key_unused: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Verifications: their log, the words that were used, and the challenges of this device. */
+/** Verifications: the verification log, the used words, and this device's challenges. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { VerificationEntry } from '../api/rest/verify.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
@@ -8,8 +8,9 @@ import type { Moment } from './attempts.ts'
 const AFTER_ALL = '~'
 
 /**
- * Returns the statements for the verification log, before and after its entries are uploaded to
- * the server. It does not hold the words.
+ * Returns the statements for the verification log, including entries not yet uploaded.
+ *
+ * The log does not contain the words.
  */
 export function verificationRows(db: DatabaseSync) {
   type Stored = Omit<VerificationEntry, 'matches'> & { readonly matches: string }
@@ -37,8 +38,8 @@ export function verificationRows(db: DatabaseSync) {
       insert.run(row.id, row.at, row.method, row.outcome, matches, row.caller)
     },
     /**
-     * Returns entries, newest first, with ids from `fromId` to before `beforeId`; without them,
-     * all.
+     * Returns entries, newest first. Their ids are at least `fromId` and below `beforeId`; null
+     * means no upper bound.
      */
     page: (limit: number, beforeId: string | null, fromId = ''): VerificationEntry[] =>
       page.all(fromId, beforeId ?? AFTER_ALL, limit).map(parsed),
@@ -62,8 +63,8 @@ interface ReplayKey {
 }
 
 /**
- * Returns the statements for the words that verified once, and the highest window recorded. A code
- * is accepted one time.
+ * Returns the statements for the words that verified once, and for the highest window recorded. A
+ * code is accepted only once.
  * @see RFC 6238 section 5.2
  */
 export function replayRows(db: DatabaseSync) {
@@ -85,8 +86,8 @@ export function replayRows(db: DatabaseSync) {
   const prune = statement(db, 'delete from replays where "window" < ?')
   return {
     /**
-     * Records the first use and returns null, or returns the time of the first use. The record is
-     * on disk before this returns.
+     * Records the first use of a code and returns null. If the code was used before, returns the
+     * time of its first use. The record is on disk before this returns.
      */
     firstUse: (key: ReplayKey, at: number): number | null =>
       transaction(db, () => {
@@ -97,19 +98,22 @@ export function replayRows(db: DatabaseSync) {
         raise.run(window)
         return null
       }),
-    /** Returns the highest window ever recorded, 0 at first; pruning does not lower it. */
+    /** Returns the highest window ever recorded, 0 if none. Pruning does not lower it. */
     highest: (): number => highest.get()?.window ?? 0,
-    /** Deletes the uses in windows below this one; returns how many. */
+    /** Deletes the uses in windows below `belowWindow`. Returns how many. */
     prune: (belowWindow: number): number => prune.run(belowWindow),
   }
 }
 
-/** `ended`: a later challenge replaced it. `used`: words were tried, right or wrong. */
+/**
+ * `ended`: a later challenge replaced it. `used`: an attempt was made with its words, right or
+ * wrong.
+ */
 type ChallengeState = 'open' | 'ended' | 'used'
 
 export interface ChallengeRow {
   readonly id: string
-  /** null: any connection of the account. */
+  /** The connection that the challenge is for; null for any connection of the account. */
   readonly connection: string | null
   /** The id of the API token that drew it; null for the command line. */
   readonly caller: string | null
@@ -120,15 +124,16 @@ export interface ChallengeRow {
    */
   readonly uptime_ms: number
   readonly boot: string | null
-  /** The index of its word; null unless it is open. */
+  /** The index of the challenge's word; null unless the challenge is open. */
   readonly word: number | null
-  /** The normalised purpose, empty for none; null unless it is open. */
+  /** The normalised purpose, empty if there is none; null unless the challenge is open. */
   readonly purpose: string | null
 }
 
 /**
- * Returns the statements for the challenges that this device drew (protocol, section 2), including
- * earlier ones that still count.
+ * Returns the statements for the challenges that this device drew (protocol, section 2).
+ *
+ * They include earlier challenges that still count against the limit.
  */
 export function challengeRows(db: DatabaseSync) {
   const insert = statement(
@@ -144,7 +149,7 @@ export function challengeRows(db: DatabaseSync) {
   )
   const remove = statement(db, 'delete from challenges where id = ?')
   return {
-    /** Stores an open challenge, drawn at this moment. */
+    /** Stores an open challenge that was drawn at the given moment. */
     insert(
       {
         id,
@@ -160,7 +165,8 @@ export function challengeRows(db: DatabaseSync) {
     get: (id: string): ChallengeRow | null => get.get(id),
     all: (): ChallengeRow[] => all.all(),
     /**
-     * Closes an open challenge and deletes its word and purpose. A closed one stays unchanged.
+     * Closes an open challenge and deletes its word and purpose. Does nothing if it is already
+     * closed.
      */
     close(id: string, state: Exclude<ChallengeState, 'open'>): void {
       close.run(state, id)

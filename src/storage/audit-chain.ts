@@ -1,36 +1,43 @@
-/** Verifies an audit log: every line must hold the hash of the line before, across all files. */
+/**
+ * Verifies an audit log: every line must contain the hash of the previous line, across all files.
+ */
 import { join } from 'node:path'
 import { fileFault, readChecked } from '../keychain/private-file.ts'
 import { auditFiles, BEGINNING, linkOf, readLine } from './audit-files.ts'
 import type { FileCheck } from '../keychain/private-file.ts'
 
 interface AuditReport {
-  /** Lines that exist and follow from each other. */
+  /** The number of lines that exist and form a chain. */
   readonly lines: number
-  /** Lines before the first existing one. They were in full files that were since deleted. */
+  /**
+   * The number of lines before the first existing one. They were in files that have been deleted.
+   */
   readonly before: number
-  /** Lines that a crash truncated. */
+  /** The number of lines that a crash truncated. */
   readonly cut: number
-  /** When the first and the last existing lines were written. */
+  /** When the first and the last existing line were written. */
   readonly from: string | null
   readonly to: string | null
   /**
-   * The hash that the next line will hold. An auditor who stores it can later show that no line
-   * before it was changed.
+   * The hash that the next line must contain.
+   *
+   * An auditor who stores this hash can show later that no line before it was changed.
    */
   readonly head: string
   /** Whether the requested head is the hash of one of the lines; null if none was requested. */
   readonly knowsHead: boolean | null
-  /** The first line that does not follow from the one before; null if there is none. */
+  /** The first line that does not follow the previous one; null if there is none. */
   readonly fault: { readonly file: string; readonly row: number; readonly what: string } | null
 }
 
 /**
- * Returns the complete lines of a file. Bytes behind the last line feed are still being written,
- * or were truncated.
+ * Returns the complete lines of a file.
+ *
+ * Bytes after the last line feed are still being written, or a crash truncated their line.
  */
 function linesOf(path: string, check: FileCheck): string[] {
-  // A file that is being renamed is missing here. The list of files then differs afterwards.
+  // A file is missing here while it is being renamed. Afterwards, the list of files has changed, so
+  // the check is repeated.
   const text = readChecked(path, check)?.toString('latin1') ?? ''
   return text.split('\n').slice(0, -1)
 }
@@ -61,12 +68,13 @@ function walk(
       const row = index + 1
       const said = readLine(text)
       if (said === null) {
-        // The line after a truncated line holds its hash, as for every line.
+        // The line after a truncated line contains the truncated line's hash, as usual.
         cut++
         number++
       } else {
         if (head === null) before = said.line - 1
-        // The line before the first existing one is deleted; the very first line has none.
+        // The line before the first existing line was deleted. The very first line has no previous
+        // line.
         const expected = head ?? (said.line === 1 ? BEGINNING : said.prev)
         if (said.prev !== expected)
           return report({ file, row, what: 'does not follow from the previous line' })
@@ -85,9 +93,9 @@ function walk(
 }
 
 /**
- * Verifies the audit log of a state folder. A daemon may write to it meanwhile.
- * @param asked a head that was stored before, 64 hex digits
- * @param check checks the owner and mode of each file; by default the caller must own it
+ * Verifies the audit log of a state folder. A daemon may write to it at the same time.
+ * @param asked a head that was stored earlier, 64 hex digits
+ * @param check checks the owner and the mode of each file; by default, the current user must own it
  */
 export function verifyAudit(
   dir: string,
@@ -97,7 +105,7 @@ export function verifyAudit(
   for (;;) {
     const names = auditFiles(dir)
     const report = walk(dir, names, asked, check)
-    // A file that was renamed meanwhile looks like a missing one, so the check is repeated.
+    // A file that was renamed during the check looks like a missing file, so the check is repeated.
     if (auditFiles(dir).join() === names.join()) return report
   }
 }

@@ -1,7 +1,8 @@
 /**
- * The files of the audit log in the state folder. `audit.jsonl` grows; beside it are the full
- * files, each named by the number of its last line. `KEPT` full files are kept; the oldest is
- * deleted when another is full.
+ * The files of the audit log in the state folder.
+ *
+ * Lines are added to `audit.jsonl`. A full file is renamed by the number of its last line. `KEPT`
+ * full files are kept, and then the oldest is deleted when another one is full.
  */
 import { hash } from 'node:crypto'
 import {
@@ -17,57 +18,52 @@ import {
 import { join } from 'node:path'
 import { openChecked, syncFolder } from '../keychain/private-file.ts'
 
-/** A line as `jq` reads it. The fields are in the order of the line. */
+/** A line of the audit log. The fields are in the order of the line. */
 export interface AuditLine {
-  /** Counts from 1, over all files and all runs. */
+  /** The line number. It counts from 1, over all files and all runs of the daemon. */
   readonly line: number
-  /** When the request was answered. */
+  /** When the request was answered (RFC 3339). */
   readonly at: string
-  /** The `X-Request-Id` of the response. Calls inside a request have the id of that request. */
+  /** The response's `X-Request-Id`. A call inside another request has that request's id. */
   readonly request_id: string | null
-  /** The user at the other end of the connection, where the system provides it (Linux). */
+  /** The uid of the process that sent the request, if the system provides it (Linux). */
   readonly peer_uid: number | null
-  /**
-   * The id of the token, `command line`, or `machine <id>`; null if the caller was not
-   * recognised.
-   */
+  /** The token's id, `command line`, or `machine <id>`; null if the caller was not recognised. */
   readonly token: string | null
   /**
-   * Method and path as in the route table, without text from the request; null for an unknown
-   * route.
+   * The method and the path as in the route table, without text from the request.
+   *
+   * Null for an unknown route.
    */
   readonly route: string | null
   readonly status: number | null
-  /** `done`, or the code of the error; `started` and `stopped` for the daemon itself. */
+  /** `done`, or the error code. For the daemon itself: `started` or `stopped`. */
   readonly outcome: string
   /** The id of the created resource. */
   readonly created?: string | undefined
   /**
-   * Rejected requests of unrecognised callers since the line before that have no line of their
-   * own.
+   * The number of requests rejected since the previous line that have no line.
+   *
+   * Only rejected requests of unrecognised callers can have no line.
    */
   readonly unlisted?: number | undefined
-  /**
-   * Lines since the line before that could not be written because the disk was full for too long.
-   */
+  /** The number of lines lost since the previous line, because the disk was full for too long. */
   readonly lost?: number | undefined
   /**
-   * SHA-256 of the line before, in hex, without its line feed; of the empty string for the first.
+   * SHA-256 of the previous line in hex, without its line feed.
+   *
+   * In the first line, it is the SHA-256 of the empty string.
    */
   readonly prev: string
 }
 
-/** `prev` of the first line. */
+/** The value of `prev` in the first line. */
 export const BEGINNING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
-/**
- * Returns `prev` of the next line: SHA-256 in hex of the bytes of a line, without the line feed.
- */
+/** Returns the next line's `prev`: SHA-256 in hex of the bytes of a line, without the line feed. */
 export const linkOf = (line: string | Uint8Array): string => hash('sha256', line, 'hex')
 
-/**
- * Reads a line; returns null if it is not a line of this log, as after a crash during a write.
- */
+/** Reads a line; returns null if it is not valid, for example after a crash during a write. */
 export function readLine(text: string): Pick<AuditLine, 'line' | 'at' | 'prev'> | null {
   try {
     const { line, at, prev } = JSON.parse(text) as Partial<AuditLine>
@@ -84,7 +80,7 @@ const KEPT = 8
 const CURRENT = 'audit.jsonl'
 const OLDER = /^audit-(\d{12})\.jsonl$/
 
-/** Returns the names of the files of an audit log, oldest first. Twelve digits sort as text. */
+/** Returns the names of an audit log's files, oldest first. Numbers of 12 digits sort as text. */
 export function auditFiles(dir: string): string[] {
   const names = existsSync(dir) ? readdirSync(dir) : []
   const older = names.filter((name) => OLDER.test(name)).toSorted()
@@ -92,8 +88,8 @@ export function auditFiles(dir: string): string[] {
 }
 
 /**
- * Opens the current file for appending and creates it if it is missing.
- * @throws StartError for an unsafe file, as for the state folder
+ * Opens the current file for appending, and creates it if it is missing.
+ * @throws StartError if the file is unsafe, as for the state folder
  */
 export function openCurrent(dir: string): number {
   const { O_RDWR, O_APPEND, O_CREAT } = constants
@@ -101,8 +97,10 @@ export function openCurrent(dir: string): number {
 }
 
 /**
- * Returns the last `length` bytes of the newest file that is not empty, or all of it if it is
- * shorter. `before` is the number of the last line of the file before that one.
+ * Returns the end of the log: the last `length` bytes of the newest file that is not empty.
+ *
+ * If the file is shorter, the whole file is returned. `before` is the number of the last line in
+ * the previous file.
  */
 export function endOfLog(dir: string, length: number): { end: Buffer; before: number } {
   const names = auditFiles(dir)

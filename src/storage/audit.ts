@@ -1,21 +1,23 @@
 /**
- * The audit log: who used the account through this daemon, when, for which request, and with
- * which outcome. JSON lines, each with the hash of the line before, so that no line can be
- * changed, removed or inserted without every later one (`audit verify`).
+ * The audit log: who used the account through this daemon, when, for which request, and the
+ * outcome.
  *
- * The line of a request that changes something or was rejected is written before its response is
- * sent. The lines of reads and of a start are written a moment later and together. While the disk
- * accepts no writes, the log keeps its lines in memory, the daemon continues, and the lines
- * follow as soon as possible.
+ * Each line is JSON and contains the hash of the previous line. Therefore, changing, removing or
+ * inserting a line requires changing every later line (`audit verify`).
+ *
+ * If a request changes something or is rejected, its line is written before the response is sent.
+ * The lines of reads and of a start are written a moment later, several at once. If the disk
+ * accepts no writes, the log keeps its lines in memory and writes them as soon as possible, and the
+ * daemon continues.
  */
 import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs'
 import type { Log } from '../log.ts'
 import { endOfLog, openCurrent, putAway, type AuditLine, linkOf, readLine } from './audit-files.ts'
 
-/** An event to record. The log adds times and links. */
+/** An event to record. The log adds the time and the hash. */
 export interface Deed {
   readonly requestId: string | null
-  /** Returns the user at the other end. Called only for events that get a line. */
+  /** Returns the peer's uid. Called only for events that get a line. */
   readonly peer: () => number | null
   readonly token: string | null
   readonly route: string | null
@@ -30,45 +32,47 @@ export interface Audit {
   close(): void
 }
 
-/** Bytes after which a file is renamed and a new one is begun. */
+/** The maximum size of a file in bytes. A full file is renamed and a new one is begun. */
 const LONGEST = 16 * 1024 * 1024
-/** Bytes that mostly include the last two lines. */
+/** The number of bytes read from the end of a file, which usually includes the last two lines. */
 const END_BYTES = 8192
-/** Bytes that are kept in memory while the disk accepts no writes. */
+/** The maximum number of bytes kept in memory while the disk accepts no writes. */
 const MOST_WAITING = 1024 * 1024
 /**
- * Rejected requests of unrecognised callers that get a line, per minute. A client without a token
- * must not fill the disk.
+ * The maximum number of lines per minute for rejected requests of unrecognised callers.
+ *
+ * A client without a token must not be able to fill the disk.
  */
 const ANONYMOUS_A_MINUTE = 10
 const MINUTE_MS = 60_000
 const LINE_FEED = 0x0a
-/** How long deferrable lines wait so that others can be written with them, in milliseconds. */
+/** How long deferrable lines wait, so that several are written at once, in milliseconds. */
 export const TOGETHER_MS = 5
 
-/** Whether the line is one of a read or of a start. Responses do not wait for those lines. */
+/** Whether an event is a read or a start. Its line may be written after the response. */
 const canWait = ({ route, outcome }: Deed) =>
   outcome === 'started' || (outcome === 'done' && route?.startsWith('GET ') === true)
 
-/** An event with the values that are known only when it occurs. */
+/** An event with the values that are known only when the event occurs. */
 interface Told extends Deed {
   readonly at: number
   readonly uid: number | null
-  /** Rejected requests without a line since the event before. */
+  /** The number of rejected requests without a line since the previous event. */
   readonly unlisted: number
 }
 
 /**
- * Returns the position in the chain of a log. A line that a crash truncated counts as a line and
- * gets the line feed that it lacks. Its number follows from the last readable line before it, or
- * from the name of the file before.
+ * Returns where the chain of a log continues.
+ *
+ * A line that a crash truncated counts as a line, and the missing line feed is added later. Its
+ * number follows from the last readable line before it, or from the name of the previous file.
  */
 function standing(dir: string, bytes = END_BYTES): { line: number; last: Buffer; isCut: boolean } {
   const { end, before } = endOfLog(dir, bytes)
   if (end.length === 0) return { line: before, last: Buffer.alloc(0), isCut: false }
   const isCut = end.at(-1) !== LINE_FEED
   const lines = (isCut ? end : end.subarray(0, -1)).toString('latin1').split('\n')
-  // The first of these may be the end of a longer line.
+  // The first line may be only the end of a longer line.
   const whole = end.length === bytes ? lines.slice(1) : lines
   const known = whole.findLastIndex((line) => readLine(line) !== null)
   if (known === -1 && end.length === bytes) return standing(dir, bytes * 8)
@@ -78,8 +82,8 @@ function standing(dir: string, bytes = END_BYTES): { line: number; last: Buffer;
 
 /**
  * Opens the audit log of a state folder and continues its chain.
- * @param longest bytes after which a file is renamed and a new one is begun
- * @throws StartError if one of its files is a link or is accessible to others
+ * @param where `longest`: the maximum size of a file in bytes
+ * @throws StartError if one of the files is a link or is accessible to other users
  */
 export function openAudit(where: {
   readonly dir: string
@@ -94,8 +98,9 @@ export function openAudit(where: {
   let { line } = end
   let last: string | Buffer = end.last
   /**
-   * Bytes not written yet, without `waiting`: the rest of a partly written line, then whole
-   * lines.
+   * Bytes that are not written yet: the rest of a partly written line, then whole lines.
+   *
+   * The lines in `waiting` follow after these bytes.
    */
   let rest = Buffer.from(end.isCut ? '\n' : '')
   let waiting = ''
@@ -111,7 +116,7 @@ export function openAudit(where: {
   let minute = 0
   let anonymous = 0
 
-  /** Whether another rejected request of an unrecognised caller gets a line. */
+  /** Whether one more rejected request of an unrecognised caller gets a line. */
   function isListed(at: number): boolean {
     const current = Math.floor(at / MINUTE_MS)
     if (current !== minute) [minute, anonymous] = [current, 0]
@@ -136,7 +141,7 @@ export function openAudit(where: {
     return JSON.stringify(said)
   }
 
-  /** Closes and renames the current file. The next write creates another one. */
+  /** Closes and renames the current file. The next write creates a new one. */
   function turnOver(): void {
     fsyncSync(file)
     closeSync(file)
@@ -144,7 +149,7 @@ export function openAudit(where: {
     putAway(dir, line)
   }
 
-  /** Writes all pending bytes. A full disk mostly accepts a part of them. */
+  /** Writes all pending bytes. A full disk often accepts only a part of them. */
   function write(): void {
     if (file === -1) {
       file = openCurrent(dir)

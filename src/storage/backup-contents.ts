@@ -1,14 +1,16 @@
 /**
- * The sealed content of a backup. It begins with one line of JSON that lists the files and holds
- * the secrets of the keychain. The files follow in that order, each with the listed size.
+ * The encrypted content of a backup.
+ *
+ * It begins with one line of JSON, which lists the files and contains the keychain's secrets. The
+ * files follow in the listed order, each with the listed size.
  */
 import * as v from 'valibot'
 import { ID_PREFIX, isId } from '../crypto/encoding/id.ts'
 import { StartError } from '../errors.ts'
 
-/** A file that a backup may hold; no other name is written to a state folder. */
+/** Matches the names of files in a backup. Other names are never written to a state folder. */
 const FILE = /^(state\.db|account\.db|secret|audit(-\d{12})?\.jsonl)$/
-/** The longest JSON line in bytes. Each API token needs a few hundred. */
+/** The maximum length of the JSON line in bytes. Each API token needs a few hundred bytes. */
 const LONGEST_LINE = 64 * 1024 * 1024
 const LINE_FEED = 0x0a
 
@@ -16,15 +18,19 @@ const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).
 
 const size = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 
-// The command line displays these texts, so each has one strict form.
+// The command line displays these texts, so each must have a strict form.
 const Contents = v.object({
   /** The version of the program that made the backup. */
   written_by: v.pipe(v.string(), v.regex(/^[\w.+-]{1,100}$/)),
   created_at: v.pipe(v.string(), v.isoTimestamp()),
   state_version: size,
-  /** The version of the embedded account server's database; null if the backup holds none. */
+  /**
+   * The version of the embedded account server's database; null if the backup does not contain it.
+   */
   account_version: v.nullable(size),
-  /** The kind of the embedded account server's database; null if there is no embedded account. */
+  /**
+   * The kind of the embedded account server's database; null if the daemon uses a remote server.
+   */
   account_database: v.nullable(v.picklist(['sqlite', 'postgresql'])),
   account: v.nullable(
     v.pipe(
@@ -32,7 +38,7 @@ const Contents = v.object({
       v.check((text) => isId(ID_PREFIX.account, text)),
     ),
   ),
-  /** The origin of the account server; null for the one inside the daemon. */
+  /** The origin of the remote account server; null for the embedded one. */
   server: v.nullable(v.pipe(v.string(), v.check(isOrigin))),
   /** The entries of the keychain, by name. */
   secrets: v.record(v.string(), v.string()),
@@ -41,7 +47,9 @@ const Contents = v.object({
 export type Contents = v.InferOutput<typeof Contents>
 
 /**
- * Yields the bytes to seal. `bytesOf` yields the bytes of a file, exactly as many as its size.
+ * Yields the bytes to encrypt.
+ *
+ * `bytesOf` must yield exactly as many bytes as the file's listed size.
  */
 export async function* plainOf(
   contents: Contents,
@@ -51,7 +59,7 @@ export async function* plainOf(
   for (const { name } of contents.files) yield* bytesOf(name)
 }
 
-/** The error for an authentic stream that does not hold a backup. */
+/** Returns the error for a stream that was decrypted but is not a backup. */
 const strange = (path: string) =>
   new StartError('failed', `${path} opens, but does not contain a backup of this program.`)
 
@@ -75,9 +83,9 @@ function parse(line: Buffer, path: string): Contents {
 
 /**
  * Parses the stream that `plainOf` yields.
- * @param path of the backup, for messages
- * @returns the JSON line, and the bytes of each file, to be read one after the other. The end
- *   of `files` shows that the stream was complete.
+ * @param path the path of the backup, for messages
+ * @returns the JSON line, and the bytes of each file, which must be read in order. The stream is
+ * complete only when `files` has reached its end.
  * @throws StartError if the content is not a backup; and the errors of `plain`
  */
 export async function contentsFrom(

@@ -1,20 +1,21 @@
 /**
- * The unencrypted beginning of a backup file. It has a magic line with the format, and the
- * parameters that derive the key from the passphrase. The key depends on the header too, which
- * binds the header to the rest. `docs/backup-format.md` documents it for authors of other
- * readers.
+ * The unencrypted beginning of a backup file.
+ *
+ * It contains a line that identifies the format, and the parameters for deriving the key from the
+ * passphrase. The key also depends on the header, so a changed header makes the backup unreadable.
+ * `docs/backup-format.md` documents the header for authors of other programs.
  */
 import { hkdfSync, randomBytes, scrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { StartError } from '../errors.ts'
 
-/** The first line. The number is that of the format. */
+/** The first line. The number is the version of the format. */
 const MAGIC = 'countersign backup 1\n'
 const SALT = 32
 const LENGTH = MAGIC.length + 3 + SALT
 const INFO = 'countersign/v1/backup'
 
-/** scrypt (RFC 7914): 128 MiB of memory and about half a second. */
+/** The parameters of scrypt (RFC 7914): 128 MiB of memory and about half a second. */
 const COST = { log2N: 17, r: 8, p: 1 } as const
 
 interface Header {
@@ -41,15 +42,16 @@ const derive = promisify<
 >(scrypt)
 
 /**
- * Derives the key that seals the bytes after a header. It applies scrypt to the passphrase, and
- * HKDF (RFC 5869) to the result with the header.
+ * Derives the key that encrypts the bytes after a header.
+ *
+ * Applies scrypt to the passphrase, and then HKDF (RFC 5869) to the result and the header.
  */
 export async function keyOf(
   { bytes, log2N, r, p, salt }: Header,
   passphrase: string,
 ): Promise<Buffer> {
   const N = 2 ** log2N
-  // The memory that RFC 7914 needs, and some for the library itself.
+  // The memory that RFC 7914 requires, and 1 MiB for the library itself.
   const maxmem = 128 * r * (N + p + 2) + 1024 * 1024
   const stretched = await derive(passphrase.normalize('NFC'), salt, 32, { N, r, p, maxmem })
   return Buffer.from(
@@ -66,7 +68,7 @@ const noBackup = (path: string) =>
 /**
  * Parses the header of a file.
  * @param bytes the beginning of the file: `LENGTH` bytes, or the whole file if it is shorter
- * @throws StartError: stateNewer for the format of a later program, failed for anything else
+ * @throws StartError: `stateNewer` for the format of a newer program, `failed` for anything else
  */
 function headerFrom(bytes: Buffer, path: string): Header {
   const kind = bytes.toString('latin1', 0, MAGIC.length)
@@ -77,8 +79,8 @@ function headerFrom(bytes: Buffer, path: string): Header {
     )
   if (kind !== MAGIC || bytes.length < LENGTH) throw noBackup(path)
   const [log2N = 0, r = 0, p = 0] = bytes.subarray(MAGIC.length)
-  // The author of the file must not choose how much memory this takes: at most 256 MiB, four
-  // times.
+  // The author of the file must not decide how much memory is used. These limits allow at most 256
+  // MiB, and four runs.
   if (log2N < 15 || log2N > 18 || r !== 8 || p < 1 || p > 4)
     throw new StartError(
       'failed',
@@ -89,7 +91,7 @@ function headerFrom(bytes: Buffer, path: string): Header {
 
 /**
  * Reads the header of a backup file.
- * @returns the header, and the bytes that follow it
+ * @returns the header, and the bytes after it
  * @throws StartError as `headerFrom`
  */
 export async function readHeader(

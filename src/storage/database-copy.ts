@@ -1,7 +1,4 @@
-/**
- * Copies of a database: of one that is in use, for a backup; and of one that is migrated to a newer
- * version.
- */
+/** Copies databases: one that is in use, for a backup, and one that is about to be migrated. */
 import { closeSync, constants, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
@@ -10,35 +7,36 @@ import { syncFolder } from '../keychain/private-file.ts'
 import { isDamage } from './database-file.ts'
 import { isFull } from './sqlite.ts'
 
-/** Pages to copy in one step, after which other users of the disk run. */
+/** The number of pages copied in one step. Other users of the disk run between the steps. */
 const PAGES_AT_ONCE = 1024
 const BUSY_MS = 5000
 
 export interface PinnedDatabase {
-  /** `pragma user_version`. */
+  /** The value of `pragma user_version`. */
   readonly version: number
-  /** Returns the single value of a query in the snapshot; undefined if it returns no row. */
+  /** Returns the single value of a query in the snapshot; undefined if the query returns no row. */
   value(sql: string): unknown
   /**
    * Writes the snapshot to a new file of mode 0600.
    * @throws the errors of SQLite and node:fs
    */
   copyTo(path: string): Promise<void>
-  /** Ends the snapshot. Until then the write-ahead log cannot be cleared of later changes. */
+  /** Ends the snapshot. Until then, SQLite cannot remove later changes from the write-ahead log. */
   close(): void
 }
 
 /**
- * Opens a snapshot of the committed content of a database in write-ahead mode, while others
- * continue to read and write it. A separate connection begins a read transaction at that moment.
- * The copy is made from its snapshot, in small steps outside the event loop.
+ * Opens a snapshot of a database in write-ahead mode. Others can continue to read and write it.
+ *
+ * A separate connection begins a read transaction now. The copy is made from its snapshot, in small
+ * steps and outside the event loop.
  * @throws the errors of node:sqlite
  */
 export function pinDatabase(path: string): PinnedDatabase {
   const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS })
   const value = (sql: string) => Object.values(db.prepare(sql).get() ?? {})[0]
   try {
-    // The first read begins the snapshot.
+    // The snapshot begins with the first read.
     db.exec('begin')
     const version = Number(value('pragma user_version'))
     value('select count(*) from sqlite_schema')
@@ -58,32 +56,33 @@ export function pinDatabase(path: string): PinnedDatabase {
 }
 
 /**
- * The copies of one database, by version. A copy is made before a migration to a newer version and
- * lies beside the database. Without a copy nothing is changed, and an older program that is started
- * again can name the copy to return to.
+ * The copies of one database, by version.
+ *
+ * A copy is made before a migration to a newer version, and is stored in the same folder. If no
+ * copy can be made, the database is not changed. An older program that is started again can name
+ * the copy to restore.
  */
 export interface VersionCopies {
   /**
-   * Makes the copy and replaces one of an earlier attempt.
+   * Makes a copy, and replaces a copy that an earlier attempt made.
    * @param version the current version of the database
    * @returns the path of the copy
-   * @throws StartError if it cannot be made, and the error of SQLite for a damaged database;
-   *   the database is unchanged
+   * @throws StartError if the copy cannot be made, and SQLite's error for a damaged database; the
+   * database is unchanged
    */
   keep(version: number): string
-  /**
-   * Deletes the copies of all other versions, after the database was migrated beyond this one.
-   */
+  /** Deletes the copies of all other versions. Call this after the migration. */
   keepOnly(version: number): void
   /** Deletes all copies, so that rows deleted from the database cannot be recovered from them. */
   forget(): void
   /**
-   * Returns a sentence that names a copy readable by versions up to `newest`, or an empty text.
+   * Returns a sentence that names a copy with a version of at most `newest`; empty if there is
+   * none.
    */
   advice(newest: number): string
 }
 
-/** The suffixes of the files that exist while a copy is made. */
+/** The suffixes of the temporary files that exist while a copy is made. */
 const UNFINISHED = ['.tmp', '.tmp-journal'] as const
 
 function failed(path: string, copy: string, cause: unknown): StartError {
@@ -98,20 +97,20 @@ function failed(path: string, copy: string, cause: unknown): StartError {
 
 /**
  * Returns the copies of a database.
- * @param db an open database, outside of a transaction when a copy is made
+ * @param db an open database, without an open transaction when a copy is made
  */
 export function versionCopies(db: DatabaseSync, path: string): VersionCopies {
   const folder = dirname(path)
   const copyOf = (version: number) => `${path}.v${version}.backup`
-  /** Returns the versions of the copies with names that match the pattern. */
+  /** Returns the versions of the copies that match a pattern. */
   const versionsLike = (pattern: RegExp) =>
     readdirSync(folder)
       .map((name) => pattern.exec(name))
       .filter((found) => found?.[1] === basename(path))
       .map((found) => Number(found?.[2]))
-  /** Returns the versions that have a complete copy. */
+  /** Returns the versions with a complete copy. */
   const versions = () => versionsLike(/^(.+)\.v(\d+)\.backup$/)
-  /** Returns the versions that have a complete or an unfinished copy. */
+  /** Returns the versions with a complete or unfinished copy. */
   const begun = () => versionsLike(/^(.+)\.v(\d+)\.backup(?:\.tmp(?:-journal)?)?$/)
 
   /** Deletes copies, and the unfinished files that a crash left. */
@@ -131,8 +130,8 @@ export function versionCopies(db: DatabaseSync, path: string): VersionCopies {
       }
       try {
         removeTemporary()
-        // SQLite writes into an existing file if it is empty, and otherwise creates one with the
-        // mode that the umask allows.
+        // SQLite writes into an existing file if the file is empty. If it created the file itself,
+        // the umask would determine the mode.
         closeSync(openSync(temporary, 'wx', 0o600))
         db.prepare('vacuum into ?').run(temporary)
         const file = openSync(temporary, constants.O_RDWR)
@@ -148,7 +147,7 @@ export function versionCopies(db: DatabaseSync, path: string): VersionCopies {
         try {
           removeTemporary()
         } catch {
-          // The first error describes the fault of the disk.
+          // Throw the first error, because it describes the fault of the disk.
         }
         throw isDamage(cause) ? cause : failed(path, copy, cause)
       }

@@ -1,7 +1,9 @@
 /**
- * A SQLite file that is created complete, and rejected if it is no longer complete. SQLite treats a
- * very short file as a new database, which would hide the loss of everything. A rejected file is
- * left unchanged, so that its data can still be recovered.
+ * Opens a SQLite file that must be complete.
+ *
+ * A new file is complete before it gets its name. SQLite treats a very short file as a new
+ * database, which would hide that everything was lost, so this module rejects it. A rejected file
+ * is not changed, so that its data can still be recovered.
  */
 import {
   closeSync,
@@ -26,35 +28,37 @@ const hasBytes = (path: string): boolean =>
   (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 
 /**
- * Whether the database has a write-ahead log without an index, as a copy may. A read-only
- * connection cannot open it then.
+ * Whether a database has a write-ahead log without an index file, as a copy of it may.
+ *
+ * A read-only connection cannot open such a database.
  */
 export const isWithoutIndex = (path: string): boolean =>
   hasBytes(`${path}-wal`) && !existsSync(`${path}-shm`)
 
 /**
- * Opens a database for reading, without a trace: nothing is written, created or locked, also while
- * a daemon writes.
- * @param path of an existing file
- * @throws the errors of node:sqlite, and TypeError for anything but a regular file, since
- *   opening it could block
+ * Opens a database for reading. Nothing is written, created or locked.
+ *
+ * This works even while a daemon writes to the database.
+ * @param path the path of an existing file
+ * @throws the errors of node:sqlite, and TypeError if the path is not a regular file, because
+ * opening it could block
  */
 export function openReadOnly(path: string): DatabaseSync {
   if (!lstatSync(path).isFile()) throw new TypeError(`${path} is not a regular file.`)
   const url = pathToFileURL(path)
-  // Without a write-ahead log no process has the database open: SQLite would create one for a
-  // reader and leave it there. With one, its index is mapped read-only (sqlite.org/uri.html,
-  // sqlite.org/wal.html#read_only_databases).
+  // Without a write-ahead log, no process has the database open. `immutable` then keeps SQLite from
+  // creating a log and leaving it there. With a log, the index is mapped read-only
+  // (sqlite.org/uri.html, sqlite.org/wal.html#read_only_databases).
   url.search = hasBytes(`${path}-wal`) ? 'mode=ro&readonly_shm=1' : 'mode=ro&immutable=1'
   return new DatabaseSync(url, { readOnly: true, timeout: PATIENCE_MS })
 }
 
-/** Bytes of the smallest page of SQLite, which treats a shorter file as a new database. */
+/** The smallest page size of SQLite in bytes. SQLite treats a shorter file as a new database. */
 export const SMALLEST = 512
 
 /**
  * Returns the error for a damaged database.
- * @param cause the error of SQLite; none for a file that is cut short
+ * @param cause SQLite's error; undefined if the file is too short
  */
 export function damaged(path: string, cause?: Error): StartError {
   const why = cause === undefined ? 'it is incomplete' : cause.message
@@ -65,7 +69,7 @@ export function damaged(path: string, cause?: Error): StartError {
   )
 }
 
-/** Whether an error is SQLite's for a damaged file. */
+/** Whether an error is SQLite's error for a damaged file. */
 export const isDamage = (cause: unknown): cause is Error =>
   isResult(cause, 'notADatabase') || isResult(cause, 'corrupt')
 
@@ -86,27 +90,29 @@ export function unopened(path: string, cause: unknown): StartError {
 }
 
 /**
- * Creates the database if it is missing, under another name until it is complete. Inspects an
- * existing one over a read-only connection, which leaves every file as it is: a writing one moves
- * the write-ahead log into the file when it closes.
- * @param fill writes the content of the new database
- * @param look throws for a database that must not be opened
- * @throws StartError for a file that is cut short, or deleted; and the errors of SQLite and
- *   node:fs
+ * Creates a database if it is missing, and inspects it otherwise.
+ *
+ * A new database has a temporary name until it is complete. An existing one is inspected through a
+ * read-only connection, which changes no file. A writing connection would move the write-ahead log
+ * into the database when it closes.
+ * @param of `fill`: writes the content of a new database; `look`: throws for a database that must
+ * not be opened
+ * @throws StartError if the file is too short or was deleted; and the errors of SQLite and node:fs
  */
 export function prepareFile(
   path: string,
   of: { fill: (db: DatabaseSync) => void; look: (db: DatabaseSync) => void },
 ): void {
-  // SQLite keeps the write-ahead log beside the target of a link.
+  // If the path is a link, SQLite keeps the write-ahead log next to the target of the link.
   if (existsSync(path)) inspect(realpathSync(path), of.look)
   else create(path, of.fill)
 }
 
 /**
- * Whether the file ends within a page. SQLite treats half a page as a whole one and fails only
- * when it reads that page. A crash leaves such a file only while the write-ahead log still has
- * the page.
+ * Whether the file ends within a page.
+ *
+ * SQLite treats half a page as a whole one, and fails only when it reads that page. A crash can
+ * leave such a file, but then the write-ahead log still contains the page.
  */
 function isCutInPage(path: string, db: DatabaseSync, size: number): boolean {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
@@ -130,7 +136,9 @@ function inspect(path: string, look: (db: DatabaseSync) => void): void {
 }
 
 /**
- * The error for a missing database in a folder that was in use. A new one would hide the loss.
+ * Returns the error for a missing database in a folder that was in use.
+ *
+ * Creating a new database would hide the loss.
  */
 export const lost = (path: string): StartError =>
   new StartError(
@@ -139,19 +147,19 @@ export const lost = (path: string): StartError =>
   )
 
 function create(path: string, fill: (db: DatabaseSync) => void): void {
-  // SQLite deletes the write-ahead log on close, and would otherwise apply an old one to the new
-  // file.
+  // SQLite deletes the write-ahead log when it closes a database. If a log exists, the database was
+  // lost, and SQLite would apply the old log to the new file.
   if (existsSync(`${path}-wal`)) throw lost(path)
   const temporary = `${path}.tmp`
   for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(temporary + suffix, { force: true })
-  // SQLite gives its log the mode of the database, and creates the database with the mode that
-  // the umask allows.
+  // SQLite gives its log the mode of the database. If it created the database itself, the umask
+  // would determine the mode.
   closeSync(openSync(temporary, 'wx', 0o600))
   const db = new DatabaseSync(temporary)
   try {
     fill(db)
-    // Set here, because a crash during a later change of mode would leave a journal, which a
-    // read-only connection cannot roll back.
+    // Set the mode now. If a crash interrupted a later change of the mode, it would leave a journal
+    // that a read-only connection cannot roll back.
     db.exec('pragma journal_mode = wal')
   } finally {
     db.close()

@@ -1,7 +1,9 @@
 /**
- * The state folder: created private, and rejected if another user could read it, change it or
- * replace it; and the files that this program creates in it, by name. A backup omits the files that
- * it does not need, and a removal deletes these files only.
+ * The state folder, and the names of the files that this program creates in it.
+ *
+ * The folder is created private. It is rejected if another user could read it, change it or replace
+ * it. A backup omits the files that it does not need, and a removal deletes only the files named
+ * here.
  */
 import { lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -11,7 +13,7 @@ import { fileFault, hasModes, isMissing } from '../keychain/private-file.ts'
 /** Creates the folder if it is missing, checks it, and sets the umask of this process to 0077. */
 export function openFolder(dir: string): void {
   if (hasModes) process.umask(0o077)
-  // Without a trailing slash, with which lstat would follow a link.
+  // `resolve` removes a trailing slash, with which lstat would follow a link.
   const path = resolve(dir)
   const stat = look(path) ?? make(path)
   if (stat.isSymbolicLink()) {
@@ -52,21 +54,24 @@ const unreachable = (path: string, cause: unknown): StartError =>
     cause,
   )
 
-/** The folder of an unfinished restore. While it exists, the daemon does not start. */
+/** The folder of an unfinished restore. The daemon does not start while the folder exists. */
 export const RESTORING = 'restoring'
-/** The lock is deleted last: while it is locked, no other process starts in the folder. */
+/**
+ * The lock file. It must be deleted last, because it keeps other processes from starting in the
+ * folder.
+ */
 export const LOCK = 'lock.db'
-/** SQLite keeps a journal beside the lock while it is locked. */
+/** Whether a name is the lock file, or the journal that SQLite keeps while the lock is held. */
 const isLock = (name: string) => name === LOCK || name === `${LOCK}-journal`
 
-/** SQLite's names, and ours for a temporary file, a copy, and the temporary file of a copy. */
+/** SQLite's file names, and this program's names for temporary files and copies of a database. */
 const DATABASE = String.raw`(state|account|lock)\.db(-wal|-shm|-journal|(\.copy|\.v\d+\.backup)?(\.tmp(-journal|-wal|-shm)?)?)?`
 const WHOLE = String.raw`(keychain\.json|keychain\.key|runtime\.json|secret)(\.tmp)?`
 const OTHER = String.raw`audit(-\d{12})?\.jsonl|keyring-\d+\.node`
 
 const FILES = new RegExp(`^(${DATABASE}|${WHOLE}|${OTHER})$`)
 
-/** Subfolders, and the names of the files in each. `mailToFiles` names the letters. */
+/** Subfolders, and the names of the files in each. `mailToFiles` chooses the names of letters. */
 const FOLDERS: Readonly<Record<string, RegExp>> = {
   keychain: /\.sealed(\.tmp)?$/,
   mail: /^([\dTZ-]{24}-[\da-z]{26}\.eml|\.[\da-f]{16}\.tmp)$/,
@@ -76,7 +81,7 @@ const FOLDERS: Readonly<Record<string, RegExp>> = {
 export const isRestoring = (dir: string): boolean =>
   lstatSync(join(dir, RESTORING), { throwIfNoEntry: false }) !== undefined
 
-/** Returns the names in a folder except the lock; none if the folder does not exist. */
+/** Returns the names in a folder except the lock; an empty list if the folder does not exist. */
 export function contentsOf(dir: string): string[] {
   try {
     return readdirSync(dir).filter((name) => !isLock(name))
@@ -87,8 +92,9 @@ export function contentsOf(dir: string): string[] {
 }
 
 /**
- * Deletes the files of a folder that `isOurs` matches, then the folder itself if it is empty.
- * Does not follow links.
+ * Deletes the files of a folder that `isOurs` accepts, and then the folder if it is empty.
+ *
+ * Links are not followed.
  */
 function empty(folder: string, isOurs: (name: string) => boolean): string[] {
   const left: string[] = []
@@ -102,10 +108,11 @@ function empty(folder: string, isOurs: (name: string) => boolean): string[] {
 }
 
 /**
- * Deletes the files that this program created in a state folder, except the lock. Only the lock
- * owner may call it.
- * @returns the paths that are left, since other programs created them
- * @throws the errors of node:fs; deleted files stay deleted
+ * Deletes the files that this program created in a state folder, except the lock.
+ *
+ * Only the lock owner may call this.
+ * @returns the paths that remain, because other programs created them
+ * @throws the errors of node:fs; files that were already deleted stay deleted
  */
 export function removeContents(dir: string): string[] {
   const left: string[] = []

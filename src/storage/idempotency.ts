@@ -1,45 +1,49 @@
 /**
- * Operations under an Idempotency-Key. The start of an operation is on disk before the operation,
- * and its response is on disk before it is sent. An operation without a stored response, after a
- * crash or a failure, is run again as the same operation.
+ * Runs operations that have an Idempotency-Key.
+ *
+ * The start of an operation is stored on disk before the operation begins, and its response is
+ * stored before it is sent. If a crash or a failure left an operation without a response, a
+ * repeated request runs it again with the same id and time.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { AppError, type ErrorCode, statusOf } from '../errors.ts'
 import { statement, transaction } from './sqlite.ts'
 
-/** Identifies an operation. A repeated request takes its random values and times from it. */
+/** Identifies an operation. Repeated requests derive their random values and times from it. */
 export interface Act {
   /** 16 random bytes. */
   readonly id: Uint8Array
-  /** When the operation was first requested, Unix milliseconds. */
+  /** When the operation was first requested, in Unix milliseconds. */
   readonly at: number
 }
 
-/** Returns a new operation that began at this time (Unix milliseconds). */
+/** Returns a new operation that begins at a time in Unix milliseconds. */
 export const newAct = (at: number): Act => ({ id: randomBytes(16), at })
 
-/** Returns the key of a request that is part of an operation. A repetition has the same key. */
+/**
+ * Returns the key for a request that is part of an operation. A repeated request has the same key.
+ */
 export const requestKey = ({ id }: Pick<Act, 'id'>, method: string, path: string): string =>
   hash('sha256', Buffer.concat([id, Buffer.from(method + path)]), 'base64url')
 
-/** A request under a key. */
+/** A request with an Idempotency-Key. */
 export interface Keyed {
   /** The caller that chose the key. */
   readonly caller: string
   readonly key: string
-  /** Distinguishes this request from any other under the same key. */
+  /** Distinguishes this request from other requests with the same key. */
   readonly fingerprint: string
 }
 
 /**
- * Runs `work` once per key: a repetition returns the first response as parsed from JSON.
- * @throws AppError `in_progress` while the first request still runs, `idempotency_mismatch` for
- *   a different request, and the errors of `work`
+ * Runs `work` only once for each key. A repeated request gets the first response, parsed from JSON.
+ * @throws AppError `in_progress` while the first request is running, `idempotency_mismatch` if the
+ * request differs from the first one, and the errors of `work`
  */
 export type Once = <A extends object>(of: Keyed, work: (act: Act) => Promise<A>) => Promise<A>
 
-/** How long a response is kept, in milliseconds. */
+/** How long a response is stored, in milliseconds. */
 export const OPERATION_KEPT_MS = 24 * 3_600_000
 
 export const inProgress = () =>
@@ -59,11 +63,11 @@ interface Row {
   readonly fingerprint: string
   readonly act: Uint8Array
   readonly at: number
-  /** JSON; null while the response is unknown. */
+  /** The response as JSON; null if it is unknown. */
   readonly answer: string | null
 }
 
-/** Returns the statements for the rows of operations under a key. */
+/** Returns the statements for the stored operations. */
 export function idempotencyRows(db: DatabaseSync) {
   const get = statement<Row>(
     db,
@@ -78,8 +82,9 @@ export function idempotencyRows(db: DatabaseSync) {
   const prune = statement(db, 'delete from idempotency where at <= ?')
   return {
     /**
-     * Returns the row of a key that is newer than `oldest`, in Unix milliseconds. If there is
-     * none, stores a new operation and returns null.
+     * Returns the stored operation of a key, if it is newer than `oldest` (Unix milliseconds).
+     *
+     * If there is none, stores a new operation and returns null.
      */
     begin: ({ caller, key, fingerprint }: Keyed, { id, at }: Act, oldest: number): Row | null =>
       transaction(db, () => {
@@ -109,15 +114,16 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'unauthorized',
 ])
 
-/** Whether an error proves that the operation did not happen and will not. */
+/** Whether an error proves that the operation did not happen and will not happen. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && statusOf(error.code) < 500 && !PASSING.has(error.code)
 
 /**
- * Returns a `Once` over the state of this device. A rejection is not stored: nothing was done,
- * and the client may correct the cause or the request and send it again under the same key. An
- * operation with an unknown outcome (a failure, an unreachable server) stays stored, so that the
- * next attempt is the same operation.
+ * Returns a `Once` that uses the state of this device.
+ *
+ * A rejection is not stored, because nothing was done. The client can correct the cause or the
+ * request, and send it again with the same key. An operation with an unknown outcome (a failure, an
+ * unreachable server) stays stored, so that the next attempt is the same operation.
  */
 export function openIdempotency(of: {
   rows: ReturnType<typeof idempotencyRows>
@@ -140,7 +146,7 @@ export function openIdempotency(of: {
       rows.answer(keyed, JSON.stringify(answer))
       return answer
     } catch (error) {
-      // An attempt before this one may have succeeded.
+      // If the operation was already stored, an earlier attempt may have succeeded.
       if (known === null && isRefusal(error)) rows.remove(keyed)
       throw error
     } finally {

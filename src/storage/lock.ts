@@ -1,6 +1,7 @@
 /**
- * The lock of a state folder. Only its owner writes. The kernel releases it when the process ends
- * in any way.
+ * The lock of a state folder. Only its owner may write in the folder.
+ *
+ * The kernel releases the lock when the process ends, however it ends.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,17 +12,18 @@ import { readRuntime } from './runtime-file.ts'
 import { isDiskFault, isResult } from './sqlite.ts'
 
 export interface Lock {
-  /** Releases the lock; a second call does nothing. */
+  /** Releases the lock. A second call does nothing. */
   release(): void
 }
 
-/** Returns the inode of the file at a path; null if there is none. */
+/** Returns the inode of the file at a path; null if there is no file. */
 const fileAt = (path: string): bigint | null =>
   statSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null
 
 /**
- * Acquires the lock of a state folder, or returns null at once if any process, including this
- * one, owns it.
+ * Acquires the lock of a state folder.
+ *
+ * Returns null immediately if any process, even this one, already owns the lock.
  */
 export function lockState(dir: string): Lock | null {
   const path = join(dir, 'lock.db')
@@ -34,8 +36,8 @@ export function lockState(dir: string): Lock | null {
       db.close()
       throw cause
     }
-    // A removal deletes the lock file. A process that waited for the deleted file has locked
-    // nothing.
+    // A removal deletes the lock file. A process that had opened the deleted file would lock
+    // nothing that other processes can see.
     if (before !== null && fileAt(path) !== before) {
       db.close()
       return null
@@ -63,7 +65,7 @@ export function lockState(dir: string): Lock | null {
 
 /**
  * Acquires the lock of a state folder.
- * @throws StartError: stateInUse, and as `openFolder`
+ * @throws StartError: `stateInUse`, and as `openFolder`
  */
 export function takeLock(dir: string): Lock {
   openFolder(dir)

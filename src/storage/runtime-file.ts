@@ -1,6 +1,8 @@
 /**
- * The files by which the command line finds the running daemon of a state folder or of the machine,
- * and authenticates to it. The daemon of a folder proves itself with the same secret.
+ * The files with which the command line finds a running daemon and authenticates to it.
+ *
+ * The daemon belongs to a state folder or to the whole machine. The daemon of a state folder proves
+ * its identity with the secret in that folder.
  */
 import { randomBytes } from 'node:crypto'
 import { rmSync, type Stats } from 'node:fs'
@@ -16,30 +18,30 @@ import {
 
 export interface Runtime {
   readonly pid: number
-  /** `http://host:port`, as bound. */
+  /** The URL `http://host:port` of the bound address. */
   readonly address: string
-  /** New at every start. */
+  /** A random value that is new at every start. */
   readonly nonce: string
   readonly version: string
-  /** The version of the state that the daemon uses; null of one from before the first release. */
+  /** The version of the state that the daemon uses; null if it is older than the first release. */
   readonly stateVersion: number | null
 }
 
-/** Returns a published version of the state; null where an earlier program published none. */
+/** Returns a published state version; null if an earlier program did not publish one. */
 const stateVersionIn = (value: unknown): number | null =>
   Number.isSafeInteger(value) ? (value as number) : null
 
 const secretFile = (dir: string): string => join(dir, 'secret')
 const runtimeFile = (dir: string): string => join(dir, 'runtime.json')
 
-/** Writes the runtime file. Called when the daemon listens. */
+/** Writes the runtime file. Call this when the daemon listens. */
 export function writeRuntime(dir: string, runtime: Runtime): void {
-  // Not synced: after a power cut no daemon runs, and the file has no use.
+  // Not synced, because after a power failure no daemon is running and the file is useless.
   writeAtomic(runtimeFile(dir), `${JSON.stringify(runtime)}\n`, { durable: false })
 }
 
 /**
- * Whether a text is an address as a daemon writes it. No other address is called or displayed.
+ * Whether a text is an address as a daemon writes it. Other addresses are not called or displayed.
  */
 export const isOwnAddress = (text: string): boolean =>
   /^http:\/\/(127(\.\d{1,3}){3}|\[::1\]):\d{1,5}$/.test(text) && URL.canParse(text)
@@ -48,8 +50,8 @@ const textOf = (path: string, check: FileCheck): string | null =>
   readChecked(path, check)?.toString('utf8') ?? null
 
 /**
- * Returns the data of the last daemon, which may have ended; null if there is nothing usable.
- * @param check checks the owner and mode of the file; by default this user alone may own it
+ * Returns the data of the last daemon, which may have ended; null if there is no usable data.
+ * @param check checks the owner and the mode of the file; by default, only this user may own it
  */
 export function readRuntime(dir: string, check: FileCheck = fileFault): Runtime | null {
   const text = textOf(runtimeFile(dir), check)
@@ -66,18 +68,20 @@ export function readRuntime(dir: string, check: FileCheck = fileFault): Runtime 
   }
 }
 
-/** Deletes the runtime file, if the disk permits it. A crash leaves it there too. */
+/** Deletes the runtime file, if the disk permits it. After a crash, the file remains. */
 export function removeRuntime(dir: string): void {
   try {
     removeFile(runtimeFile(dir))
   } catch {
-    // A reader of the file finds no daemon at the address. The daemon must end in any case.
+    // If the file remains, its readers find no daemon at the address. The daemon must end in any
+    // case.
   }
 }
 
 /**
- * Returns the 32 bytes that only processes of this user can read. The lock owner creates them at
- * the first start.
+ * Returns the 32 secret bytes that only processes of this user can read.
+ *
+ * The lock owner creates them at the first start.
  */
 export function stateSecret(dir: string): Uint8Array {
   const kept = readRuntimeSecret(dir)
@@ -87,7 +91,7 @@ export function stateSecret(dir: string): Uint8Array {
   return made
 }
 
-/** Returns the secret; null if it was not created yet. `check` is that of `readRuntime`. */
+/** Returns the secret; null if it has not been created. For `check`, see `readRuntime`. */
 export function readRuntimeSecret(dir: string, check: FileCheck = fileFault): Uint8Array | null {
   const path = secretFile(dir)
   const text = textOf(path, check)?.trim()
@@ -100,19 +104,21 @@ export function readRuntimeSecret(dir: string, check: FileCheck = fileFault): Ui
 }
 
 /**
- * The address that the daemon of the whole machine publishes to every user. The service manager
- * creates the folder for it. The file holds no secret. Readers trust it as far as they trust the
- * owner of the folder, and check with the kernel which process answers there.
+ * The address that the daemon of the whole machine publishes to all users.
+ *
+ * The service manager creates the folder for the file, which contains no secret. A reader can trust
+ * the file as far as it trusts the owner of the folder, and must check with the kernel which
+ * process listens at the address.
  */
 export type Published = Pick<Runtime, 'address' | 'pid' | 'version' | 'stateVersion'>
 
-/** The largest size in bytes; the daemon writes some hundred. */
+/** The maximum size of the file in bytes. The daemon writes a few hundred. */
 const MOST_BYTES = 4096
 
 const fileIn = (dir: string): string => join(dir, 'countersignd.json')
 
 /**
- * Writes the file atomically. Every user may read it.
+ * Writes the file atomically. Every user can read it.
  * @throws the errors of `writeAtomic`
  */
 export function publish(dir: string, { address, version, pid, stateVersion }: Published): void {
@@ -121,8 +127,9 @@ export function publish(dir: string, { address, version, pid, stateVersion }: Pu
 }
 
 /**
- * Deletes the file, if the disk permits it. If it stays, a later reader finds no daemon at its
- * address.
+ * Deletes the file, if the disk permits it.
+ *
+ * If the file remains, a later reader finds no daemon at its address.
  */
 export function unpublish(dir: string): void {
   try {
@@ -133,8 +140,8 @@ export function unpublish(dir: string): void {
 }
 
 /**
- * Returns the published address; null if there is none, or nothing usable.
- * @param owner the user id that must own the file
+ * Returns the published address; null if there is no usable file.
+ * @param owner the uid that must own the file
  * @throws StartError if another user wrote the file, or could have written it
  */
 export function readPublished(dir: string, owner: number): Published | null {

@@ -1,18 +1,19 @@
 /**
- * Seals a stream of any length in pieces and in constant memory. The method is AES-256-GCM in the
- * STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizár, "Online Authenticated-Encryption
- * and its Nonce-Reuse Misuse-Resistance", 2015). The nonce of a piece holds its number and
- * whether it is the last one, so that no piece can be changed, moved, omitted or truncated. A key
- * must seal one stream only.
+ * Encrypts a stream of any length in pieces, with constant memory.
+ *
+ * The method is AES-256-GCM in the STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizár,
+ * "Online Authenticated-Encryption and its Nonce-Reuse Misuse-Resistance", 2015). The nonce of a
+ * piece contains its number and whether it is the last one. Therefore no piece can be changed,
+ * moved or omitted, and the stream cannot be truncated. A key must be used for only one stream.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 
-/** Bytes of a piece before it is sealed; the last one may be shorter. */
+/** The size of a piece in bytes before encryption. The last piece may be shorter. */
 export const PIECE = 64 * 1024
 const TAG = 16
 const CIPHER = 'aes-256-gcm'
 
-/** The error for a stream that does not open. A wrong key fails at the first piece. */
+/** The error for a piece that cannot be decrypted. With a wrong key, the first piece fails. */
 export class Unopened extends Error {
   readonly isFirst: boolean
 
@@ -23,8 +24,10 @@ export class Unopened extends Error {
 }
 
 /**
- * Returns the nonce of a piece, 12 bytes. 11 bytes are its number, which counts from 0, most
- * significant byte first. The last byte is 1 for the last piece and 0 for any other.
+ * Returns the nonce of a piece (12 bytes).
+ *
+ * The first 11 bytes are the number of the piece, from 0, in big-endian order. The last byte is 1
+ * for the last piece and 0 for all others.
  */
 function nonceOf(count: number, isLast: boolean): Buffer {
   const nonce = Buffer.alloc(12)
@@ -34,8 +37,9 @@ function nonceOf(count: number, isLast: boolean): Buffer {
 }
 
 /**
- * Splits bytes into pieces of one size. The last one may be shorter, and is empty only if the
- * input is empty.
+ * Splits bytes into pieces of one size.
+ *
+ * The last piece may be shorter. It is empty only if the input is empty.
  */
 async function* piecesOf(source: AsyncIterable<Uint8Array>, size: number) {
   let held: Uint8Array[] = []
@@ -44,7 +48,7 @@ async function* piecesOf(source: AsyncIterable<Uint8Array>, size: number) {
   for await (const some of source) {
     held.push(some)
     length += some.length
-    // One more byte shows that the piece before it is not the last.
+    // One more byte shows that the previous piece is not the last one.
     if (length <= size) continue
     const all = Buffer.concat(held)
     let from = 0
@@ -57,8 +61,8 @@ async function* piecesOf(source: AsyncIterable<Uint8Array>, size: number) {
 }
 
 /**
- * Seals bytes as they arrive.
- * @param key 32 bytes, used for this stream only
+ * Encrypts bytes as they arrive.
+ * @param key 32 bytes, which must be used for this stream only
  */
 export async function* sealStream(
   key: Uint8Array,
@@ -71,8 +75,10 @@ export async function* sealStream(
 }
 
 /**
- * Opens a stream that `sealStream` sealed. Each yielded piece is authentic; the normal end of the
- * stream shows that it is complete.
+ * Decrypts a stream that `sealStream` encrypted.
+ *
+ * Each piece is authentic when it is yielded. The stream was complete if the generator ends without
+ * an error.
  * @throws Unopened
  */
 export async function* openStream(

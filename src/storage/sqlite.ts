@@ -1,6 +1,8 @@
 /**
- * Helpers for `node:sqlite`. They map SQLite's result codes to AppErrors, prepare statements at
- * their first use (so that a start does not pay for unused ones), and nest transactions.
+ * Helpers for `node:sqlite`.
+ *
+ * They map SQLite's result codes to AppErrors and nest transactions. They prepare a statement when
+ * it first runs, so that unused statements do not slow the start.
  */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { AppError, isFullDisk } from '../errors.ts'
@@ -19,17 +21,17 @@ const RESULT = {
   notADatabase: 26,
 } as const
 
-/** Whether an error is SQLite's with this result code. */
+/** Whether an error is from SQLite and has this result code. */
 export function isResult(cause: unknown, kind: keyof typeof RESULT): boolean {
   const { errcode } = cause as { errcode?: unknown }
-  // The low byte is the primary code; the rest is more specific, as in BUSY_SNAPSHOT.
+  // The low byte is the primary code. The other bits are more specific, as in BUSY_SNAPSHOT.
   return typeof errcode === 'number' && (errcode & 0xff) === RESULT[kind]
 }
 
-/** Whether an error, SQLite's or one of `node:fs`, means that the disk is full. */
+/** Whether an error of SQLite or `node:fs` means that the disk is full. */
 export const isFull = (cause: unknown): boolean => isResult(cause, 'full') || isFullDisk(cause)
 
-/** Whether an error means that the disk accepts no writes: it fails, or is mounted read-only. */
+/** Whether an error means that the disk accepts no writes: it is failing or mounted read-only. */
 export const isDiskFault = (cause: unknown): boolean =>
   (['io', 'readOnly', 'cannotOpen'] as const).some((kind) => isResult(cause, kind))
 
@@ -56,9 +58,9 @@ export function guarded<T>(action: () => T): T {
   }
 }
 
-/** A prepared statement; `Row` is the type of the selected rows. */
+/** A prepared statement. `Row` is the type of the selected rows. */
 interface Statement<Row> {
-  /** Runs the statement; returns how many rows changed. */
+  /** Runs the statement and returns the number of changed rows. */
   run(...values: SQLInputValue[]): number
   get(...values: SQLInputValue[]): Row | null
   all(...values: SQLInputValue[]): Row[]
@@ -75,9 +77,7 @@ export function statement<Row = never>(db: DatabaseSync, sql: string): Statement
   }
 }
 
-/**
- * Runs `action` in a transaction. Inside another transaction it becomes a savepoint of that one.
- */
+/** Runs `action` in a transaction, or in a savepoint if a transaction is already open. */
 export function transaction<T>(db: DatabaseSync, action: () => T): T {
   const [begin, commit, rollback] = db.isTransaction
     ? ['savepoint inner', 'release inner', 'rollback to inner; release inner']
@@ -89,7 +89,7 @@ export function transaction<T>(db: DatabaseSync, action: () => T): T {
       db.exec(commit)
       return result
     } catch (cause) {
-      // A full disk makes SQLite roll back by itself.
+      // If the disk is full, SQLite has already rolled back.
       if (db.isTransaction) db.exec(rollback)
       throw cause
     }

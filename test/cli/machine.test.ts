@@ -113,7 +113,7 @@ describe('machine create with a lost answer', () => {
       assert.equal((await run(() => Promise.reject(failing(code)))).code, EXIT.failed)
     const other = await account.organisations.create({ body: { name: 'Other' } })
     const { err } = await run(undefined, other.id)
-    assert.match(err, /Give the same --org and --name[^]*in use by another machine/)
+    assert.match(err, /Give the same --org and --name[^]*Another machine uses this key/)
     assert.deepEqual(key(), half)
     assert.equal((await run()).code, EXIT.ok)
   })

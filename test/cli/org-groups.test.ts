@@ -31,7 +31,7 @@ test('groups are made, changed, filled and deleted', async (t) => {
   assert.match(await list(), /^ID +NAME +MEMBERS +DESCRIPTION\ngrp_\w+ +Sales +0 +A B\n$/)
   assert.match(
     await ada.refused('org', 'group', 'create', '--name', 'sales'),
-    /a group of this name already/,
+    /a group with this name already/,
   )
   for (const _ of [1, 2]) {
     const { err } = await ada.good(['org', 'group', 'add', id, ada.id])

@@ -165,7 +165,7 @@ describe('a pipe', () => {
     async () => {
       const { code, err } = await said('countersignd --help > /dev/full')
       assert.deepEqual([code, err.split('\n').length], [EXIT.failed, 2], err)
-      assert.match(err, /^countersignd: standard output cannot be written: ENOSPC/)
+      assert.match(err, /^countersignd: cannot write to standard output: ENOSPC/)
     },
   )
 

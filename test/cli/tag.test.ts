@@ -16,7 +16,7 @@ test('tags are made, listed, changed, assigned, unassigned and deleted', async (
   const made = await ada.good(['tag', 'create', '--name', 'Work', '--color', '#00FF7F'])
   assert.match(made.out, /^tag_\w{26} {2}Work\n$/)
   const [id = ''] = made.out.split(' ')
-  assert.match(await ada.refused('tag', 'create', '--name', 'work'), /a tag of this name already/)
+  assert.match(await ada.refused('tag', 'create', '--name', 'work'), /a tag with this name already/)
   assert.match((await ada.good(['tag', 'list'])).out, /^tag_\w+ +Work +#00ff7f +0$/m)
 
   assert.equal((await ada.good(['tag', 'assign', id, bank])).err, `"Bank" has the tag ${id}.\n`)

@@ -110,7 +110,10 @@ describe('enrolment', () => {
         }),
       },
     }
-    await assert.rejects(enrol(state, keychain, lying, codeFor, NAMES, clock.ms), /another account/)
+    await assert.rejects(
+      enrol(state, keychain, lying, codeFor, NAMES, clock.ms),
+      /did not enrol the requested account/,
+    )
     assert.equal(openIdentity(state, keychain), null)
   })
 })

@@ -180,7 +180,7 @@ describe('a server with dishonest pages', () => {
         })(restless(account))
       const there = ada.restart(lying)
       const { error } = await there.device().sync.run('request')
-      assert.match(error ?? '', new RegExp(`sent of ${id} was refused \\(${reason}\\)`))
+      assert.match(error ?? '', new RegExp(`server for ${id} was refused \\(${reason}\\)`))
       assert.deepEqual(logHere(there, bob.id), entries.slice(0, kept))
       const honest = there.restart((account) => account)
       await honest.sync()
@@ -209,7 +209,7 @@ describe('a server with dishonest pages', () => {
       )(restless(account)),
     )
     const { error } = await there.device().sync.run('request')
-    assert.match(error ?? '', new RegExp(`sent of ${id} was refused \\(prev_mismatch\\)`))
+    assert.match(error ?? '', new RegExp(`server for ${id} was refused \\(prev_mismatch\\)`))
     assert.deepEqual(logHere(there, bob.id), entries.slice(0, 2))
   })
 
@@ -231,7 +231,7 @@ describe('a server with dishonest pages', () => {
       )(restless(account)),
     )
     const { error } = await there.device().sync.run('request')
-    assert.match(error ?? '', new RegExp(`sent of ${id} was refused \\(rollback\\)`))
+    assert.match(error ?? '', new RegExp(`server for ${id} was refused \\(rollback\\)`))
     assert.deepEqual(logHere(there, bob.id), known)
   })
 })
@@ -253,7 +253,7 @@ describe('a log above the limit of the cache', () => {
     const there = limited(ada, 3_500)
     const { ok, error } = await there.device().sync.run('request')
     assert.equal(ok, false)
-    assert.match(error ?? '', new RegExp(`sent of ${id} was refused \\(too_large\\)`))
+    assert.match(error ?? '', new RegExp(`server for ${id} was refused \\(too_large\\)`))
     assert(!error?.includes(other))
     world.later()
     assert(await verifies(there, cy, other))

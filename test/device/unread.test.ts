@@ -33,7 +33,7 @@ describe('an answer that is too large', () => {
     )
     const { ok, error } = await there.device().sync.run('request')
     assert.equal(ok, false)
-    assert.match(error ?? '', new RegExp(`sent of ${bad} was refused \\(too_large\\)`))
+    assert.match(error ?? '', new RegExp(`server for ${bad} was refused \\(too_large\\)`))
     world.later()
     assert(await verifies(there, bob, good))
     await connections.delete({ id: bad }, at(there))

@@ -295,7 +295,7 @@ describe('a user without a passwd entry', () => {
   it('without a home folder is asked to set SVC_STATE_DIR', { skip }, async (t) => {
     const { code, stderr } = await status(freshFolder(t), {})
     assert.equal(code, EXIT.configuration, stderr)
-    assert.match(stderr, /^countersignd: .*no home folder.*set SVC_STATE_DIR/)
+    assert.match(stderr, /^countersignd: .*no home folder.*Set SVC_STATE_DIR/)
   })
 })
 

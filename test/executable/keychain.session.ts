@@ -41,7 +41,7 @@ test('tokens and keys survive a restart; without the bus the error names it and 
   for (const name of SESSION) delete stage.env[name]
   const { code, err } = await stage.run(['serve'])
   assert.equal(code, EXIT.keychain)
-  assert.match(err, /The keychain is out of reach: there is no session bus/)
+  assert.match(err, /The keychain is not available: there is no session bus/)
   assert.match(err, /Start countersignd inside the user's session/)
   assert.deepEqual(inFolder(), ['keychain.json'])
   assert.equal(readFileSync(join(dir, 'keychain.json'), 'utf8'), before)

@@ -1,7 +1,8 @@
 /**
- * *agents*: the routes of *rest* as tools, for programs that choose by name and description. A
- * call of a tool is answered like its route, including the scope table and validation. Each row
- * has a flat path for older clients.
+ * *agents*: offers the routes of *rest* as tools, which programs choose by name and description.
+ *
+ * A tool call is handled like a request to its route, including the scope check and the validation.
+ * For older clients, each row also has a second, shorter path.
  */
 import * as v from 'valibot'
 import { CODES } from '../../errors.ts'
@@ -10,11 +11,11 @@ import { stamp } from '../rest/stamp.ts'
 import type { Table } from '../route.ts'
 import type { ToolName } from '../tools/tool.ts'
 
-/** The tool that accepts content. */
+/** The only tool that accepts content. */
 export const CONTENT_TOOL = 'stamp_create' satisfies ToolName
-/** The largest call with content, in bytes: larger content is stamped by its `sha256`. */
+/** The maximum size of a call with content, in bytes. Larger content is stamped by its `sha256`. */
 const LARGEST = 4 * 1024 * 1024
-/** The largest call of every other tool, in bytes. */
+/** The maximum size of a call of any other tool, in bytes. */
 export const LARGEST_CALL = 1024 * 1024
 
 export const ListedTool = named(
@@ -65,13 +66,15 @@ export const agents = {
       path: '/api/v1/tools/{name}',
       also: '/tools/{name}',
       by: 'daemon',
-      // Those of the row that the tool calls.
+      // The errors of the row that the tool calls.
       errors: CODES,
-      // Arguments belong in the body: one in the query would be ignored.
+      // Arguments belong in the body. Without this schema, arguments in the query would be ignored
+      // silently.
       query: v.strictObject({}),
       body: v.optional(v.looseObject({}), {}),
       limit: LARGEST,
-      // Without this, a token that may not stamp content could send megabytes of it.
+      // Checks the scope of the called route before the body is read. Otherwise a token that may
+      // not stamp content could upload megabytes of it.
       calls: ({ name }) => (name === CONTENT_TOOL ? stamp.create : null),
       limitOf: ({ name }) => (name === CONTENT_TOOL ? LARGEST : LARGEST_CALL),
       media: ['application/json'],

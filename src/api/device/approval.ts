@@ -1,8 +1,10 @@
 /**
- * The approval of a further device (protocol, section 3), relayed by the account server. The new
- * device commits to its keys and a nonce, a device of the account answers with a nonce of its
- * own, and the new device reveals its keys and nonce. The words on both screens follow from
- * these; the server has no part in them. An attempt ends 15 minutes after its commitment.
+ * The approval of an additional device (protocol, section 3), relayed by the account server.
+ *
+ * The new device commits to its keys and a nonce. An active device of the account answers with its
+ * own nonce, and then the new device reveals its keys and nonce. Both devices compute the words on
+ * their screens from these values; the server has no influence on them. An attempt ends 15 minutes
+ * after its commitment.
  */
 import * as v from 'valibot'
 import { id } from '../fields.ts'
@@ -34,7 +36,7 @@ const Reveal = v.strictObject({
   nonce: bytes32('The nonce nN of the new device'),
 })
 
-/** The routes of the approving device. */
+/** The routes for the device that approves. */
 export const pendingDevices = {
   read: {
     method: 'GET',
@@ -69,7 +71,7 @@ export const pendingDevices = {
   },
 } as const satisfies Routes
 
-/** The routes of the new device. */
+/** The routes for the new device. */
 export const approval = {
   begin: {
     method: 'POST',

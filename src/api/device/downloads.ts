@@ -2,10 +2,12 @@ import * as v from 'valibot'
 import { Time, id } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** The longest validity of a link to an export, in milliseconds. */
+/** The maximum validity of a link to an export, in milliseconds. */
 export const DOWNLOAD_LINK_MS = 300_000
 
-/** Links to exports that a daemon requests for one of its API tokens, and ends with the token. */
+/**
+ * Links to exports. A daemon requests them for one of its API tokens and ends them with the token.
+ */
 export const downloads = {
   create: {
     method: 'POST',

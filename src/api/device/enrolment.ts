@@ -1,15 +1,18 @@
 /**
- * The enrolment of devices. A user proves access to a mailbox by a code sent there, a machine
- * account proves its key by an assertion. With either, the device enrols as the first of an
- * account, as a further one, or alone after all others were lost.
+ * Enrolment: how a device joins an account and gets its session.
+ *
+ * A user proves access to a mailbox by a code that was sent there. A machine account proves its key
+ * by an assertion. With either one, the device enrols as the first device of an account, as an
+ * additional device, or as the only device after all others were lost.
  */
 import * as v from 'valibot'
 import { Jwk, Jws, SealKey, SealKeyId, Time, email, id, name } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
 /**
- * A session as a device stores it. Both tokens are secret, and bound to the device's
- * authentication key (RFC 9449).
+ * A session as a device stores it.
+ *
+ * Both tokens are secret and are bound to the device's authentication key (RFC 9449).
  */
 export const SessionTokens = v.object({
   session_id: id('ses_'),
@@ -19,7 +22,7 @@ export const SessionTokens = v.object({
 })
 export type SessionTokens = v.InferOutput<typeof SessionTokens>
 
-/** The keys of a device as the key log names them. */
+/** A device's public keys, as the key log names them. */
 export const DeviceKeys = v.strictObject({ sign: Jwk, seal: SealKeyId, auth: Jwk })
 
 export const Enrolment = v.object({
@@ -38,8 +41,9 @@ export const Enrolment = v.object({
 export const Platform = v.picklist(['linux', 'macos', 'windows', 'other'])
 
 /**
- * The credential for an account: exactly one of a code (mailed, or created by the operator) and a
- * machine account's assertion.
+ * The credential for an account. Exactly one of the two members must be given.
+ *
+ * A code was mailed or created by the operator. An assertion comes from a machine account.
  */
 const credential = {
   code: v.optional(
@@ -57,10 +61,10 @@ const credential = {
 const Place = v.pipe(v.number(), v.integer(), v.minValue(0))
 const device = { device_name: name(100), platform: Platform }
 
-// An Idempotency-Key belongs to a caller, and these rows have none yet, so they are not
-// idempotent. A client that lost an answer authenticates again.
+// These rows ignore an `Idempotency-Key`, because such a key belongs to a known caller and there is
+// none yet. A client that lost an answer must authenticate again.
 
-/** The largest body of public routes, in bytes: one or two JWS, and names. */
+/** The maximum body size of public routes, in bytes: enough for two JWS and names. */
 const LIMIT = 65_536
 
 export const signIns = {
@@ -113,7 +117,7 @@ export const signIns = {
   },
 } as const satisfies Routes
 
-/** The errors of the credential, the keys and the log of a device that enrols. */
+/** The errors of a device that enrols, caused by its credential, its keys or the key log. */
 const ENROLMENT_ERRORS = [
   'invalid_client',
   'invalid_token',

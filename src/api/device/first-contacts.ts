@@ -1,6 +1,8 @@
 /**
- * First contact by four words (protocol, section 3a): the account server relays three messages
- * between the device that made the words and the device at which they were typed.
+ * First contact by four words (protocol, section 3a).
+ *
+ * The account server relays three messages between the device that created the words and the device
+ * that the words were typed on.
  */
 import * as v from 'valibot'
 import { Time, id } from '../fields.ts'

@@ -1,4 +1,4 @@
-/** Guest codes with secrets that a device makes, and the public code. */
+/** Guest codes, for which a device creates the secret, and the public code. */
 import * as v from 'valibot'
 import { email, id, Time } from '../fields.ts'
 import { GuestCode, GuestLabel } from '../rest/guest-codes.ts'
@@ -47,8 +47,10 @@ export const deviceGuestCodes = {
 } as const satisfies Routes
 
 /**
- * The public code (protocol, section 6): the device creates its secret and shares it with the
- * account server. The server resolves words to accounts, and the words of stamps to stamps.
+ * The public code (protocol, section 6).
+ *
+ * The device creates the code's secret and shares it with the account server. The server finds
+ * accounts by their words, and stamps by theirs.
  */
 export const publicCode = {
   create: {

@@ -1,6 +1,8 @@
 /**
- * *device*: the routes of an account server for daemons, and its groups of one row. `entrance`
- * contains those for a device without a session; `signedIn` contains the rest.
+ * *device*: the routes of an account server for daemons.
+ *
+ * `entrance` contains the routes for a device without a session, and `signedIn` contains all
+ * others. Groups with only one row are defined here.
  */
 import * as v from 'valibot'
 import { id, Jws, Time } from '../fields.ts'
@@ -30,7 +32,7 @@ export const clock = {
   },
 } as const satisfies Routes
 
-/** A device checks this before it signs an irreversible deletion. */
+/** A device reads this before it signs a deletion, which cannot be undone. */
 const deletion = {
   read: {
     method: 'GET',

@@ -12,7 +12,7 @@ const Head = v.pipe(
   v.description('The hash of the newest entry, in base64url.'),
 )
 
-/** The start of a page of a log. */
+/** The query that selects where a page of a log begins. */
 const Pages = v.strictObject({
   from: v.optional(
     v.pipe(
@@ -23,7 +23,7 @@ const Pages = v.strictObject({
     ),
   ),
 })
-/** The place of the newest entry of a log. An answer may contain only a part of the log. */
+/** The seq of a log's newest entry. An answer can contain only a part of the log. */
 const Newest = v.pipe(
   Seq,
   v.description(
@@ -76,13 +76,13 @@ export const keyLogs = {
   },
 } as const satisfies Routes
 
-/** Two valid histories of one connection, reduced to the entries that a verifier needs. */
+/** Proof of a fork: two entries at the same place in a roster. */
 const Fork = v.pipe(
   v.tuple([LogEntry, LogEntry]),
   v.description('Two entries with the same seq in the roster of a forked connection.'),
 )
 
-/** The most envelopes in one request; the others follow in further requests. */
+/** The maximum number of envelopes in one request. Send more envelopes in additional requests. */
 export const MOST_ENVELOPES = 1500
 
 export const rosters = {
@@ -91,7 +91,7 @@ export const rosters = {
     path: '/device/v1/rosters',
     by: 'account',
     errors: ['not_found', 'invalid_state'],
-    // An envelope has 2 kB.
+    // One envelope has 2 kB.
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
       connection: id('con_'),
@@ -185,8 +185,8 @@ export const envelopes = {
     method: 'POST',
     path: '/device/v1/envelopes/{connection}',
     by: 'account',
-    // Repeatable: of two envelopes for one device the first stays, and one operation may hand
-    // over many.
+    // Repeating this request is harmless: if a device already has an envelope, the first one stays.
+    // The key is ignored because one operation can need several requests.
     repeats: true,
     limit: 4 * 1024 * 1024,
     body: v.strictObject({
@@ -234,8 +234,10 @@ export const consents = {
 } as const satisfies Routes
 
 /**
- * The operations that the account server proposes to this device. They are hints only: the device
- * checks each against verified rosters and key logs before it signs or seals anything.
+ * The operations that the account server proposes to this device.
+ *
+ * They are only hints. Before the device signs or seals anything, it checks each proposal against
+ * verified rosters and key logs.
  */
 export const duties = {
   read: {

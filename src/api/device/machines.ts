@@ -1,6 +1,8 @@
 /**
- * Machine accounts of organisations, and their tokens. A machine account proves its key where a
- * user proves a mailbox. The account server creates and validates its `csm_` tokens.
+ * The machine accounts of organisations, and their tokens.
+ *
+ * A machine account proves that it has its key, as a user proves access to a mailbox. The account
+ * server creates and validates the `csm_` tokens of machine accounts.
  */
 import * as v from 'valibot'
 import { holderId, id, Jwk, listOf, name, Page, ScopeName, Time } from '../fields.ts'
@@ -18,8 +20,10 @@ export const Machine = v.object({
 })
 
 /**
- * Strict, so that a private key sent by mistake is rejected and not silently reduced to its
- * public part.
+ * The public key of a machine account.
+ *
+ * The schema is strict, so that a private key sent by mistake is rejected instead of being silently
+ * reduced to its public part.
  */
 export const MachinePublicKey = v.pipe(
   v.strictObject(Jwk.entries),
@@ -89,8 +93,10 @@ export const bearer = {
 const Text = v.optional(v.pipe(v.string(), v.maxLength(8192)))
 
 /**
- * The token endpoint, which exchanges a machine account's assertion for a `csm_` token (RFC 6749
- * section 4.4, RFC 7523 section 2.2), and the metadata document for OAuth clients (RFC 8414).
+ * The token endpoint, and the metadata document for OAuth clients (RFC 8414).
+ *
+ * The endpoint exchanges a machine account's assertion for a `csm_` token (RFC 6749 section 4.4,
+ * RFC 7523 section 2.2).
  */
 export const oauth = {
   /** Get a token for a machine account by its assertion. */
@@ -107,8 +113,8 @@ export const oauth = {
     ],
     form: true,
     limit: 65_536,
-    // RFC 6749 section 3.2: unknown parameters are ignored. A missing parameter has an error of
-    // its own.
+    // RFC 6749 section 3.2: unknown parameters are ignored. A missing parameter has its own error
+    // code, so every parameter is optional here.
     body: v.object({
       grant_type: Text,
       client_assertion_type: Text,
@@ -124,7 +130,7 @@ export const oauth = {
     }),
     repeats: true,
   },
-  /** Describe the token endpoint. */
+  /** Get the metadata of the token endpoint. */
   metadata: {
     method: 'GET',
     path: '/.well-known/oauth-authorization-server',

@@ -1,7 +1,7 @@
-/** Texts of the rows under `/device/v1/`, for their document. */
+/** The texts about the rows under `/device/v1/`, for their OpenAPI document. */
 import type { Entrance, SignedIn } from './index.ts'
 
-/** The groups under `/device/v1/`. */
+/** The groups of rows under `/device/v1/`. */
 type Groups = Omit<Entrance & SignedIn, 'oauth'>
 
 /** The description of each group. */

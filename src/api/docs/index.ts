@@ -1,12 +1,11 @@
 /**
- * *docs*: the start page, and the files of the documentation page. All are public, like that
- * page.
+ * *docs*: the start page, and the files of the documentation page. They are public like that page.
  */
 import type { Table } from '../route.ts'
 
 export const docsTable = {
   home: {
-    /** What this is, where it is documented and how to get a token. */
+    /** The start page: what the daemon is, where its documentation is, and how to get a token. */
     read: {
       method: 'GET',
       path: '/',

@@ -1,16 +1,16 @@
 import * as v from 'valibot'
 import type { Routes } from '../route.ts'
 
-/** The fewest characters of a passphrase, and the most UTF-16 code units. */
+/** The minimum length of a passphrase in characters, and its maximum in UTF-16 code units. */
 export const SHORTEST = 12
 export const LONGEST = 1024
 
-/** Returns how many characters a passphrase has, in any Unicode composition. */
+/** Returns the number of characters in a passphrase, independently of its Unicode composition. */
 export const lengthOf = (passphrase: string): number =>
   Array.from(passphrase.normalize('NFC')).length
 
 export const backups = {
-  /** Seal a copy of all that this device keeps. */
+  /** Encrypt a copy of everything that this device stores. */
   create: {
     method: 'POST',
     path: '/local/v1/backups',

@@ -1,7 +1,8 @@
 /**
- * *local*: the routes for the command line, beside the documented interface: the session,
- * operations with this device's keys, and a backup. Only the command line's own token may call
- * them, never an API token.
+ * *local*: the undocumented routes that only the command line uses.
+ *
+ * They control the session, use this device's keys, and make backups. They require the command
+ * line's own token; API tokens are rejected.
  */
 import * as v from 'valibot'
 import { email, id, name } from '../fields.ts'
@@ -11,11 +12,11 @@ import { BACKEND_ERRORS, type Table } from '../route.ts'
 import { backups } from './backup.ts'
 import { RecoverySignature, ResetPlan, recovery } from './recovery.ts'
 
-/** A warning for the user, shown before the words of a new device are typed. */
+/** A warning to the user, shown before they type the words of a new device. */
 export const APPROVAL_WARNING =
   'This gives another device full access to your account. Its screen must be in front of you. Never type words that someone tells you.'
 
-/** Four words as read from another screen. */
+/** Four words, as the user read them on another screen. */
 const FourWords = v.pipe(v.string(), v.maxLength(400))
 
 const Approval = v.object({
@@ -30,8 +31,9 @@ const Approval = v.object({
 })
 
 /**
- * A machine account's private key as its key file contains it: a JWK (RFC 8037) with the id of
- * its machine account.
+ * A machine account's private key as its key file contains it.
+ *
+ * It is a JWK (RFC 8037) with the id of the machine account.
  */
 export const MachineKey = v.object({
   kty: v.literal('OKP'),
@@ -86,7 +88,7 @@ const Code = v.pipe(v.string(), v.maxLength(100))
 export const local = {
   backups,
   signIn: {
-    /** Get the account that is signed in here. */
+    /** Get the account that this device is signed in to. */
     read: {
       method: 'GET',
       path: '/local/v1/sign-in',
@@ -102,7 +104,7 @@ export const local = {
       body: v.strictObject({ email }),
       reply: SignIn,
     },
-    /** Get the entry that a reset would sign, for the recovery key; posts nothing. */
+    /** Get the reset entry that the recovery key has to sign. Nothing is posted. */
     planReset: {
       method: 'POST',
       path: '/local/v1/sign-in/reset-plan',
@@ -122,7 +124,7 @@ export const local = {
       }),
       reply: ResetPlan,
     },
-    /** Sign in with the code that came by mail. */
+    /** Sign in with a mailed code. */
     code: {
       method: 'POST',
       path: '/local/v1/sign-in/code',
@@ -140,7 +142,7 @@ export const local = {
       body: v.strictObject({ key: MachineKey, ...resetting }),
       reply: SignIn,
     },
-    /** Begin an approval of this device, which lasts 15 minutes; an earlier one ends. */
+    /** Begin an approval of this device. It lasts 15 minutes and ends an earlier attempt. */
     beginApproval: {
       method: 'POST',
       path: '/local/v1/sign-in/approval/attempt',
@@ -148,7 +150,7 @@ export const local = {
       errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       reply: SignIn,
     },
-    /** Take the approval of this device further; asked each second until it has words. */
+    /** Continue the approval of this device. Called every second until there are words. */
     advanceApproval: {
       method: 'POST',
       path: '/local/v1/sign-in/approval/step',
@@ -156,7 +158,7 @@ export const local = {
       errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       reply: SignIn,
     },
-    /** Compare the four words that the approving device shows. */
+    /** Compare the typed words with the four words that the approving device displays. */
     approve: {
       method: 'POST',
       path: '/local/v1/sign-in/approval',
@@ -165,7 +167,7 @@ export const local = {
       body: v.strictObject({ words: FourWords }),
       reply: SignIn,
     },
-    /** Revoke this device and forget what it holds. */
+    /** Revoke this device and delete its data. */
     end: {
       method: 'POST',
       path: '/local/v1/sign-out',
@@ -194,7 +196,7 @@ export const local = {
     },
   },
   approvals: {
-    /** Begin to approve a waiting device, which lasts 15 minutes; an earlier attempt ends. */
+    /** Begin to approve a waiting device. The attempt lasts 15 minutes and ends an earlier one. */
     begin: {
       method: 'POST',
       path: '/local/v1/devices/{id}/approval/attempt',
@@ -202,7 +204,7 @@ export const local = {
       errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
       reply: Approval,
     },
-    /** Take the approval further; asked each second until it is ready. */
+    /** Continue the approval of a waiting device. Called every second until it is ready. */
     advance: {
       method: 'POST',
       path: '/local/v1/devices/{id}/approval/step',
@@ -210,7 +212,9 @@ export const local = {
       errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
       reply: Approval,
     },
-    /** Compare the four words of a waiting device and add it to the key log. */
+    /**
+     * Compare the typed words with the four words of a waiting device, and add it to the key log.
+     */
     create: {
       method: 'POST',
       path: '/local/v1/devices/{id}/approval',
@@ -250,7 +254,7 @@ export const local = {
     },
   },
   clock: {
-    /** Take the clock of this machine as right. */
+    /** Accept the clock of this machine as correct. */
     accept: {
       method: 'POST',
       path: '/local/v1/clock',
@@ -268,7 +272,7 @@ export const local = {
       errors: ['conflict', 'invalid_state', 'no_device', 'secret_unavailable', ...BACKEND_ERRORS],
       reply: Connection,
     },
-    /** Make a member of a connection an owner, or an owner a member. */
+    /** Make a member an owner of a connection, or an owner an ordinary member. */
     role: {
       method: 'POST',
       path: '/local/v1/connections/{id}/members/{mid}/role',

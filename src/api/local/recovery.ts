@@ -1,6 +1,8 @@
 /**
- * The recovery key. The command line creates its words, reads them back, and signs with them. The
- * words stay there: the daemon gets only the public key and signatures.
+ * The recovery key.
+ *
+ * The command line creates the recovery words, reads them from the user, and signs with their key.
+ * The words never leave the command line: the daemon gets only the public key and signatures.
  */
 import * as v from 'valibot'
 import { DeviceKeys } from '../device/enrolment.ts'
@@ -8,10 +10,10 @@ import { Jwk, Time, id } from '../fields.ts'
 import { BACKEND_ERRORS, type Routes } from '../route.ts'
 
 const Seq = v.pipe(v.number(), v.integer(), v.minValue(0))
-/** The place of an entry in the key log of an account (section 3). */
+/** The place of an entry in an account's key log (section 3). */
 const place = { account: id('acc_'), seq: Seq, prev: v.string() }
 
-/** `recovery_sig` of an entry: Ed25519, base64url. */
+/** An entry's `recovery_sig`: an Ed25519 signature in base64url. */
 export const RecoverySignature = v.pipe(v.string(), v.regex(/^[\w-]{86}$/))
 
 export const ResetPlan = v.object({
@@ -52,7 +54,7 @@ export const recovery = {
     errors: ['no_device', ...BACKEND_ERRORS],
     reply: RecoveryKey,
   },
-  /** Put a recovery key in force. */
+  /** Activate a recovery key. */
   create: {
     method: 'POST',
     path: '/local/v1/recovery-key',
@@ -71,7 +73,7 @@ export const recovery = {
     reply: RecoveryKey,
     status: 201,
   },
-  /** Note that the person set the recovery key of which this device has a notice. */
+  /** Record that the user set the recovery key, so that the notice about it disappears. */
   dismiss: {
     method: 'DELETE',
     path: '/local/v1/recovery-key/notice',

@@ -1,6 +1,8 @@
 /**
- * The OpenAPI document of `/device/v1/`: the requests of a device to an account server, for
- * authors of other clients. It is generated from the same rows that the account server answers.
+ * Generates the OpenAPI document of `/device/v1/`, for authors of other clients.
+ *
+ * These are the requests of a device to an account server. The document is generated from the same
+ * rows that the account server uses.
  */
 import { entrance, signedIn } from '../device/index.ts'
 import { DEVICE_GROUPS, DEVICE_SUMMARIES } from '../device/texts.ts'
@@ -25,13 +27,13 @@ import { errorComponents } from './responses.ts'
 
 const PREFIX = '/device/v1/'
 
-/** The rows of the daemon's interface that a client of an account server needs too, by group. */
+/** The rows of the daemon's interface that a client of an account server also needs, by group. */
 export const accountRows: Table = filterRows(
   rest,
   (_, name, group) => restTextOf(group, name).onAccountServer !== undefined,
 )
 
-/** The rows under `/device/v1/`, and those under `/api/v1/` that a client needs, by group. */
+/** The rows under `/device/v1/`, and the rows under `/api/v1/` that a client needs, by group. */
 export const deviceTable: Table = {
   ...filterRows({ ...entrance, ...signedIn }, ({ path }) => path.startsWith(PREFIX)),
   ...accountRows,
@@ -45,7 +47,7 @@ The routes under \`/api/v1/\` here are those of a daemon that a client needs as 
 
 Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable; \`message\` is safe to show. If a signed structure breaks a rule, the error is \`validation_failed\`, and \`issues\` has the reason as \`docs/protocol.md\` names it.`
 
-/** The only row that requires the token of a machine account. */
+/** The only row that requires a machine account's token. */
 const TOKEN = signedIn.bearer.read.path
 
 const NEEDS: Readonly<Record<string, string>> = {
@@ -60,10 +62,10 @@ const NEEDS: Readonly<Record<string, string>> = {
 
 const PROOF: JsonRecord = { $ref: '#/components/parameters/DPoP' }
 
-/** The only row that requires a proof and no access token. */
+/** The only row that requires a DPoP proof but no access token. */
 const RENEWAL = entrance.session.renew.path
 
-/** Returns the texts of a row. One under `/device/v1/` has a summary alone. */
+/** Returns the texts of a row. A row under `/device/v1/` has only a summary. */
 function rowTextOf({ group, name }: RowPlace): OperationText {
   const ofDevice = (DEVICE_SUMMARIES as ByRow<string>)[group]?.[name]
   if (ofDevice !== undefined) return { summary: ofDevice, description: '' }
@@ -95,14 +97,18 @@ const wording: Wording = {
   codes: (place) => codesOf(place, 'account server'),
 }
 
-/** Generates the document of the rows; `need` is that of the account server's scope table. */
+/**
+ * Generates the OpenAPI document of the device interface.
+ * @param need returns the need of a row, from the account server's scope table
+ */
 export function deviceDocument(need: Folded['need']): JsonRecord & { openapi: string } {
   const definitions = definitionsOfTable(deviceTable)
   const paths = pathsOf({ table: deviceTable, need }, converter(definitions), wording)
   const { openapi, license } = FRAME
   return {
     openapi,
-    // The version of the protocol: the rows change with it, and not with every release.
+    // This is the version of the protocol, because the rows change with the protocol and not with
+    // every release.
     info: { title: 'Countersign account server', version: '2', description: ABOUT, license },
     servers: [{ url: 'https://countersign.example', description: 'The account server.' }],
     security: [{ device: [] }],

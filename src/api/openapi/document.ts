@@ -1,7 +1,8 @@
 /**
- * Generates the REST document (OpenAPI 3.1) from the table, with a text and an example for each
- * row. All else comes from the rows and their schemas. A schema with a title becomes a component
- * of that name.
+ * Generates the OpenAPI 3.1 document of a table.
+ *
+ * Each row contributes a text and an example. Everything else comes from the rows and their
+ * schemas. A schema with a title becomes a component of that name.
  */
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import { getTitle } from 'valibot'
@@ -15,7 +16,7 @@ import { type Wording, pathsOf } from './paths.ts'
 import { errorComponents } from './responses.ts'
 import type { Convert, JsonRecord, Folded } from './json-schema.ts'
 
-/** The parts of a schema that lead to other schemas. */
+/** The members of a schema that contain other schemas. */
 interface Inner {
   readonly entries?: Readonly<Record<string, RowSchema>>
   readonly item?: RowSchema
@@ -34,24 +35,24 @@ function collect(schema: RowSchema, into: Record<string, RowSchema>): void {
     if (isSchema(inner)) collect(inner, into)
 }
 
-/** Returns the schemas with a title among these and inside them, by title. */
+/** Returns the titled schemas among `schemas` and inside them, by title. */
 export function definitionsOf(schemas: readonly unknown[]): Record<string, RowSchema> {
   const definitions: Record<string, RowSchema> = {}
   for (const schema of schemas.filter(isSchema)) collect(schema, definitions)
   return definitions
 }
 
-/** Returns the schemas with a title in all rows of a table, by title. */
+/** Returns the titled schemas in all rows of a table, by title. */
 export const definitionsOfTable = (table: Table): Record<string, RowSchema> =>
   definitionsOf(rowsOf(table).flatMap(({ route: { query, body, reply } }) => [query, body, reply]))
 
 const CONFIG = {
   target: 'draft-2020-12',
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
-  // JSON Schema cannot express a check; its description is in the document.
+  // JSON Schema cannot express a check. The schema's description states it.
   ignoreActions: ['check'],
-  // JSON Schema has no flags: it reads every pattern as ECMA-262 with `u`, and the patterns here
-  // are written for that.
+  // Patterns in JSON Schema have no flags and are read as ECMA-262 with `u`. The patterns of this
+  // project are written for that, so only their source is used.
   overrideAction: ({ valibotAction: action, jsonSchema }) =>
     action.type === 'regex' && 'requirement' in action && action.requirement instanceof RegExp
       ? { ...jsonSchema, pattern: action.requirement.source }
@@ -67,8 +68,8 @@ export const converter =
   }
 
 /**
- * Returns the components of these definitions and of every error.
- * @param inErrors further members of errors, as JSON Schema
+ * Returns the components of these definitions, and of the error schema.
+ * @param inErrors additional members of errors, as JSON Schema
  */
 export function schemasOf(
   definitions: Record<string, RowSchema>,
@@ -79,7 +80,7 @@ export function schemasOf(
   return { ...schemas, Error: errorSchema(inErrors) }
 }
 
-/** The meaning of each need of the scope table for a caller. */
+/** The explanation of each need in the scope table, for callers. */
 export const NEEDS: Readonly<Record<string, string>> = {
   none: 'Public: needs no token.',
   read: 'Needs a token of any scope.',
@@ -93,20 +94,20 @@ export const ADDRESS = 'http://127.0.0.1:19821'
 const ABOUT =
   'Gives programs on this machine access to the account over loopback HTTP: three spoken words that prove who is on the line, and stamps that everyone can check.'
 
-/** The beginning of every document of the daemon. */
+/** The members that all OpenAPI documents of the daemon share. */
 export const FRAME = {
   openapi: '3.1.1',
   license: { name: 'MIT', identifier: 'MIT' },
   securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
 } as const
 
-/** Returns the name of a group in words, for pages: `orgMembers` becomes "Org members". */
+/** Returns a group's name for display: `orgMembers` becomes "Org members". */
 export function displayNameOf(group: string): string {
   const words = group.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** Returns the tag of a group in a document, with its description. */
+/** Returns a group's tag for an OpenAPI document, with its description. */
 export const groupTag = (group: string) => ({
   name: group,
   'x-displayName': displayNameOf(group),

@@ -1,18 +1,18 @@
-/** The errors that a row may answer, from the row and its need. */
+/** Derives the errors that a row can return from the row and its need. */
 import { Words } from '../fields.ts'
 import { BACKEND_ERRORS, type Route, type RowSchema, isOnce } from '../route.ts'
 import { CODES, type ErrorCode, statusOf } from '../../errors.ts'
 
-/** The two programs that answer rows. Some rows are answered by both. */
+/** The two programs that serve rows. Some rows are served by both. */
 export type Server = 'daemon' | 'account server'
 
-/** A row, and its need in the scope table. */
+/** A row, with its need from the scope table. */
 export interface NeededRow {
   readonly route: Route
   readonly need: string
 }
 
-/** The errors that any request to any server can get. */
+/** The errors that any request to either server can get. */
 const ANYWHERE = [
   'bad_request',
   'host_not_allowed',
@@ -26,8 +26,10 @@ const ANYWHERE = [
 ] as const satisfies readonly ErrorCode[]
 
 /**
- * The errors of a machine account's token, which the daemon checks at the account server: that
- * may be out of reach, and the machine account may be suspended.
+ * The errors of requests with a machine account's token.
+ *
+ * The daemon checks such a token at the account server, which may be unreachable, and the machine
+ * account may be suspended.
  */
 const MACHINE_ERRORS = [
   'forbidden',
@@ -37,7 +39,7 @@ const MACHINE_ERRORS = [
   'backend_timeout',
 ] as const satisfies readonly ErrorCode[]
 
-/** Returns the errors that any request of the same need can get at a server. */
+/** Returns the errors that every request with the same need can get. */
 function anyOf({ need }: NeededRow, server: Server): readonly ErrorCode[] {
   if (server === 'account server') return [...ANYWHERE, 'backend_unavailable']
   const takesToken = need === 'read' || need === 'write' || need === 'full'
@@ -49,11 +51,11 @@ const takesWords = (body: RowSchema | undefined) =>
     Words,
   )
 
-/** Returns whether a row is a page, which accepts any query. */
+/** Whether a row is a page. Pages accept any query. */
 const isPage = ({ query, body, media }: Route) =>
   query === undefined && body === undefined && media !== undefined
 
-/** A row with its group and its name. */
+/** A row with its need, its group and its name. */
 export interface RowPlace extends NeededRow {
   readonly group: string
   readonly name: string
@@ -61,7 +63,7 @@ export interface RowPlace extends NeededRow {
 
 type Rule = readonly [applies: boolean, ...codes: ErrorCode[]]
 
-/** The codes that follow from the fields of a row at either server. */
+/** Returns the rules that apply to a row at both servers. */
 function commonRules({ route, need }: NeededRow): Rule[] {
   const { method, path, by, form, errors = [] } = route
   const inOrganisation = path.startsWith('/api/v1/org/')
@@ -75,7 +77,7 @@ function commonRules({ route, need }: NeededRow): Rule[] {
     [form === true, 'invalid_request'],
     [method !== 'GET', 'invalid_json', 'payload_too_large', 'unsupported_media_type'],
     [need !== 'none' && isOnce(route), 'idempotency_mismatch', 'in_progress'],
-    // Another request may delete a resource that the write names (service/db/faults.ts).
+    // Another request may have deleted a resource that this write refers to (service/db/faults.ts).
     [by !== 'daemon' && method !== 'GET', 'conflict'],
     [true, ...errors],
   ]
@@ -98,19 +100,21 @@ const accountServerRules = ({ need }: NeededRow): Rule[] => [
   [need !== 'none', 'forbidden', 'rate_limited'],
 ]
 
-/** Returns the codes of a row: those that it declares, and those that follow from its fields. */
+/** Returns the codes that a row declares, and the codes that follow from its fields. */
 function codesOfRow(row: NeededRow, server: Server): ErrorCode[] {
   const own = server === 'daemon' ? daemonRules(row) : accountServerRules(row)
   return [...commonRules(row), ...own].flatMap(([applies, ...codes]) => (applies ? codes : []))
 }
 
-/** Returns every code that a row may answer. */
+/** Returns every code that a row can return. */
 export const everyCodeOf = (row: NeededRow, server: Server): Set<ErrorCode> =>
   new Set([...codesOfRow(row, server), ...anyOf(row, server)])
 
 /**
- * Returns the codes that a row may answer, by status, in the order of `CODES`. Codes that any
- * request may get, with a status that the row lacks, are under `default`.
+ * Returns the codes that a row can return, by status, in the order of `CODES`.
+ *
+ * A code that every request can get is listed under `default` if the row has no other code with its
+ * status.
  */
 export function codesOf(row: NeededRow, server: Server): Map<string, ErrorCode[]> {
   const found = new Map<string, ErrorCode[]>()

@@ -1,6 +1,7 @@
 /**
- * Recorded answers of a daemon, by operation. test/e2e/every-route.test.ts writes
- * `examples.json`: `UPDATE_EXAMPLES=1 node --test test/e2e/every-route.test.ts`.
+ * Recorded answers of a daemon, by operation.
+ *
+ * `UPDATE_EXAMPLES=1 node --test test/e2e/every-route.test.ts` writes them to `examples.json`.
  */
 
 /** A request and its answer. */
@@ -9,10 +10,10 @@ export interface Example {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
-  /** The media type of the answer; absent if it has no content. */
+  /** The media type of the answer; absent if the answer has no content. */
   readonly type?: string
   readonly reply?: unknown
 }
 
-/** Examples by group and row, such as `connections_create`. */
+/** Examples by group and row. A key looks like `connections_create`. */
 export type Examples = Readonly<Record<string, Example>>

@@ -1,4 +1,6 @@
-/** The meaning and the remedy of each error, for the document and its page. */
+/**
+ * The meaning and the remedy of each error, for the OpenAPI document and the documentation page.
+ */
 import { CODES, type ErrorCode, statusOf } from '../../errors.ts'
 
 interface Explanation {
@@ -200,15 +202,16 @@ const explained = CODES.map((code) => {
   return `### ${code} (${statusOf(code)})\n\n${meaning} ${remedy}`
 })
 
-/** Explains how to get a token, as a section in Markdown. */
+/** A section in Markdown that explains how to get a token. */
 export const TOKENS = `## Tokens
 
 Routes that are not public need \`Authorization: Bearer <token>\`. \`countersignd token create\` creates a token, or a script with \`POST /api/v1/token\`; a browser may not create tokens,
 and neither may the page of this document. A token pasted there under Authentication is sent only to this daemon, and is deleted when the tab is closed or reloaded.`
 
 /**
- * All errors as a section in Markdown. Each has a heading of its own, so that the page can link
- * to it.
+ * A section in Markdown about all errors.
+ *
+ * Each error has its own heading, so that the page can link to it.
  */
 export const ERRORS = `## Errors
 

@@ -1,4 +1,4 @@
-/** The operations of an OpenAPI document, generated from the rows of a table. */
+/** Generates the operations of an OpenAPI document from the rows of a table. */
 import { type Route, everyPath, pathNames } from '../route.ts'
 import { rowsOf } from '../rows.ts'
 import type { ErrorCode } from '../../errors.ts'
@@ -12,18 +12,20 @@ export interface OperationText {
   readonly description: string
 }
 
-/** The parts of a document that do not follow from the rows of its operations. */
+/** The parts of an OpenAPI document that cannot be derived from its rows. */
 export interface Wording {
   readonly textOf: (place: RowPlace) => OperationText
-  /** Returns the security requirement of an operation; undefined for that of the document. */
+  /**
+   * Returns an operation's security requirement; undefined if the document's requirement applies.
+   */
   readonly security: (place: RowPlace) => readonly JsonRecord[] | undefined
-  /** Returns the header parameters. */
+  /** Returns the header parameters of an operation. */
   readonly headers: (place: RowPlace) => readonly JsonRecord[]
-  /** Returns the codes that a row may answer, by status. */
+  /** Returns the codes that a row can return, by status. */
   readonly codes: (place: RowPlace) => Map<string, ErrorCode[]>
 }
 
-/** Returns the parameters in the path and the query of a row, with the values of an example. */
+/** Returns the path and query parameters of a row, with the values of an example. */
 function parameters(
   route: Route,
   convert: Convert,
@@ -69,7 +71,7 @@ function operation(
   return {
     operationId: path === route.path ? `${group}_${name}` : `${group}_${name}_unversioned`,
     tags: [group],
-    // Two operations with one name would look the same in a list.
+    // In a list, two operations with the same summary could not be distinguished.
     summary: path === route.path ? summary : `${summary} (${path})`,
     description,
     ...(security === undefined ? {} : { security }),
@@ -91,7 +93,7 @@ function operation(
   }
 }
 
-/** Returns the paths of a document: each row of the table by its path and method. */
+/** Returns the paths of an OpenAPI document: every path of every row, with its method. */
 export function pathsOf(
   { table, need, examples = {} }: Pick<Folded, 'table' | 'need' | 'examples'>,
   convert: Convert,

@@ -1,4 +1,4 @@
-/** The responses of a row in a document: the success with its example, and every error. */
+/** Generates the responses of a row for an OpenAPI document: the success and every error. */
 import type { Route } from '../route.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { Convert, JsonRecord } from './json-schema.ts'
@@ -6,7 +6,7 @@ import { errorExamples } from './error-examples.ts'
 import type { Server } from './errors.ts'
 import type { Example } from './examples.ts'
 
-/** Returns an error response with an example of each code that it may have. */
+/** Returns an error response with an example of each of its codes. */
 const errorResponse = (codes: readonly ErrorCode[], description: string) => ({
   description,
   content: {
@@ -24,8 +24,10 @@ const OTHER = 'Any other error, in the one shape. Any request may meet those tha
 const PREFIX = '#/components/responses/'
 
 /**
- * Returns references to the error responses. Many rows have the same errors, so each set of codes
- * is one component, named by its status and codes.
+ * Returns references to error responses, by status.
+ *
+ * Many rows have the same errors, so each set of codes is one component. Its name consists of the
+ * status and the codes.
  */
 const errorsOf = (byStatus: ReadonlyMap<string, readonly ErrorCode[]>): JsonRecord =>
   Object.fromEntries(
@@ -35,7 +37,7 @@ const errorsOf = (byStatus: ReadonlyMap<string, readonly ErrorCode[]>): JsonReco
     ]),
   )
 
-/** Returns the error components that these paths refer to, with an example of each code. */
+/** Returns the error components that `paths` refers to, with an example of each code. */
 export function errorComponents(paths: object, server: Server): JsonRecord {
   const refs = new Set(JSON.stringify(paths).match(/#\/components\/responses\/[\w.]+/g))
   const sets = [...refs].toSorted().map((ref) => {
@@ -50,15 +52,15 @@ export function errorComponents(paths: object, server: Server): JsonRecord {
   }
 }
 
-/** JSON that other systems send may have any form. */
+/** JSON that comes from other systems can have any form. */
 const mediaSchema = (type: string): JsonRecord =>
   type === 'application/json' ? {} : { type: 'string' }
 
-/** The parts of the responses that do not follow from the row itself. */
+/** What a row's responses need besides the row itself. */
 interface Answers {
-  /** The description of the success. */
+  /** The description of the success response. */
   readonly summary: string
-  /** The codes of the errors, by status. */
+  /** The error codes by status. */
   readonly codes: ReadonlyMap<string, readonly ErrorCode[]>
   readonly example?: Example | undefined
 }

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { Page, ScopeName, Time, id, listOf, name, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** Ten years: a longer lifetime is a mistake of units. */
+/** The maximum lifetime in seconds: ten years. A longer one is probably a mistake in the unit. */
 const LONGEST_S = 315_360_000
 
 export const NewToken = named(
@@ -38,7 +38,7 @@ const fields = {
   expires_at: v.nullable(Time),
 }
 
-/** The answer that shows the token, once. */
+/** The answer that contains the new token. No other answer contains it. */
 export const MintedToken = named(
   'MintedToken',
   v.object({

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { Time, id, named, text } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** The header fields with the ids of an answer, for every type of answer. */
+/** The header fields with the ids of the conversation and of its turn, for answers of any type. */
 export const CONVERSATION_HEADER = 'X-Conversation-Id'
 export const TURN_HEADER = 'X-Turn-Id'
 

@@ -19,7 +19,7 @@ import { NameMarks, NameSource, namedEntries } from './names.ts'
 
 export const ConnectionName = name(200)
 
-/** An invitee: a mailbox, which needs no account yet, or an account. */
+/** An invitee: either a mailbox, which need not have an account, or an account. */
 export const Invitee = v.union(
   [
     v.strictObject({
@@ -143,7 +143,7 @@ export const Code = named(
 )
 export type Code = v.InferOutput<typeof Code>
 
-/** The words that a listener requests. */
+/** The words that a listener asked for. */
 const Asked = v.strictObject({
   challenge: v.optional(
     v.pipe(

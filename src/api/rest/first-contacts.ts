@@ -4,10 +4,10 @@ import { Time, id, named } from '../fields.ts'
 import { BACKEND_ERRORS, type Routes } from '../route.ts'
 import { PersonName } from './names.ts'
 
-/** How long four words are valid, in milliseconds. */
+/** The validity of four words, in milliseconds. */
 export const WORDS_MS = 15 * 60_000
 
-/** The most first contacts that an account may have open. */
+/** The maximum number of open first contacts of one account. */
 export const MOST_OPEN = 20
 
 export const FourWords = v.pipe(
@@ -16,7 +16,7 @@ export const FourWords = v.pipe(
   v.description('The four words of the inviter. Spaces and case do not matter.'),
 )
 
-/** The words for one invitation, as shown once. */
+/** The four words for one invitation. They are shown only once. */
 export const ContactWords = named(
   'ContactWords',
   v.object({

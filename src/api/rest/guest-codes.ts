@@ -13,12 +13,15 @@ import {
 } from '../fields.ts'
 import { BACKEND_ERRORS, type Routes } from '../route.ts'
 
-/** A year and a day: a guest code is temporary, a connection is permanent. */
+/**
+ * The maximum lifetime in seconds: a leap year and a day. A guest code is temporary; use a
+ * connection for longer.
+ */
 const LONGEST_S = 31_708_800
 
 export const GuestLabel = name(200)
 
-/** An external member, as a guest code or a match of its words names them. */
+/** The name of an external member, in a guest code or in a match of its words. */
 export const ExternalMemberName = named(
   'ExternalMemberName',
   v.object({ id: id('ext_'), display_name: v.string() }),

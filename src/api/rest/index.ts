@@ -1,5 +1,7 @@
 /**
- * *rest*: the routes of the interface, one group per resource, in the order of the documentation.
+ * *rest*: the routes of the documented interface.
+ *
+ * Each resource is one group. The groups are in the order of the documentation.
  */
 import type { Table } from '../route.ts'
 import { account, devices, emails, exports, sessions } from './account.ts'

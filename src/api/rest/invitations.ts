@@ -4,7 +4,7 @@ import type { Routes } from '../route.ts'
 import { FourWords } from './first-contacts.ts'
 import { NameMarks, NameSource } from './names.ts'
 
-/** One side of an invitation. */
+/** One party of an invitation: the inviter or the invitee. */
 const Party = v.object({
   user_id: v.pipe(
     v.nullable(id('acc_')),

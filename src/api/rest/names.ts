@@ -1,8 +1,8 @@
-/** The name of a person, its source and its marks (protocol, section 4a). */
+/** A person's name, with its source and marks (protocol, section 4a). */
 import * as v from 'valibot'
 import { name } from '../fields.ts'
 
-/** The name that a device signs: 1 to 64 characters that can be read. */
+/** A name that a device signs: 1 to 64 characters, at least one of them visible. */
 export const SignedName = v.pipe(
   name(128),
   v.check((text) => Array.from(text).length <= 64, 'Give at most 64 characters.'),
@@ -33,18 +33,18 @@ export const NameMarks = v.pipe(
   ),
 )
 
-/** A name with its source and marks, beside others in an answer. */
+/** The members for a name with its source and marks, for use in larger answers. */
 export const namedEntries = {
   display_name: v.string(),
   name_source: NameSource,
   name_marks: NameMarks,
 }
 
-/** The name of a person, as an object of its own. */
+/** A person's name as a separate object. */
 export const PersonName = v.object(namedEntries)
 export type PersonName = v.InferOutput<typeof PersonName>
 
-/** Returns a name as the account server has it, without marks. */
+/** Returns a name as the account server states it, without marks. */
 export const serverName = (display_name: string): PersonName => ({
   display_name,
   name_source: 'server',

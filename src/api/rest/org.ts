@@ -1,6 +1,7 @@
 /**
- * Organisation management. Every route applies to the caller's active organisation, and needs a
- * token of scope `full`.
+ * Organisation management.
+ *
+ * Every route applies to the caller's active organisation and needs a token of scope `full`.
  */
 import * as v from 'valibot'
 import {
@@ -19,7 +20,7 @@ import {
 } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** The most invitations in one request. */
+/** The maximum number of invitations in one request. */
 export const MOST_INVITES = 500
 
 const Count = v.pipe(v.number(), v.integer())
@@ -92,7 +93,8 @@ export const orgMembers = {
       invites: v.pipe(
         v.array(
           v.strictObject({
-            // Validated one by one: an invalid address does not block the others.
+            // The handler validates each address separately, so that an invalid one does not block
+            // the others.
             email: v.pipe(v.string(), v.maxLength(1000)),
             role: v.optional(
               v.pipe(OrgRole, v.description('The role. Only an owner can invite an owner.')),
@@ -207,7 +209,7 @@ export const orgGroups = {
   },
 } as const satisfies Routes
 
-/** The recorded events of an organisation, which rules and trends count. */
+/** The recorded events of an organisation. Alert rules and trends count them. */
 export const OrgEvent = v.picklist([
   'member_invited',
   'member_joined',
@@ -234,7 +236,7 @@ export const OrgEvent = v.picklist([
 ])
 export type OrgEvent = v.InferOutput<typeof OrgEvent>
 
-/** Without `alert_fired`: an alert on it would count its own firing and never stop. */
+/** `alert_fired` is excluded, because an alert that counts its own firing would never stop. */
 export const AlertEvent = v.picklist(OrgEvent.options.filter((event) => event !== 'alert_fired'))
 export type AlertEvent = v.InferOutput<typeof AlertEvent>
 const AlertName = v.pipe(name(100), v.description('Your name for the rule.'))
@@ -250,7 +252,7 @@ const Threshold = v.pipe(
   v.maxValue(1_000_000),
   v.description('How many events within the window make the rule fire.'),
 )
-/** In minutes: from one minute to thirty days. */
+/** The length of the counting window in minutes: 1 minute to 30 days. */
 const Window = v.pipe(
   v.number(),
   v.integer(),

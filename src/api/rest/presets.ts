@@ -9,10 +9,10 @@ const InviteMessage = v.pipe(
   v.description('Your message to invited people, shown in the mail and in the invitation.'),
 )
 
-/** Thirty days, in seconds. */
+/** The maximum validity of an invitation in seconds: 30 days. */
 export const LONGEST_INVITATION_S = 2_592_000
 
-/** From an hour to thirty days; two weeks by default. */
+/** The validity of invitations in seconds: 1 hour to 30 days. The default is two weeks. */
 const InvitationExpiresIn = v.pipe(
   v.number(),
   v.integer(),

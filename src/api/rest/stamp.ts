@@ -3,10 +3,10 @@ import { Jws, Sha256Hex, Time, id, named, text, wellFormed } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { StampAssurance } from './verify.ts'
 
-/** 8 MiB of content, encoded in base64 or JSON. */
+/** The maximum body size in bytes: enough for 8 MiB of content as base64 or as JSON text. */
 const LIMIT = 12 * 1024 * 1024
 /**
- * The most content that is sent to be stamped, in bytes; larger content is stamped by its digest.
+ * The maximum size of content that may be sent, in bytes. Larger content is stamped by its digest.
  */
 export const CONTENT_BYTES = 8 * 1024 * 1024
 
@@ -30,8 +30,8 @@ export const NewStamp = named(
             Math.ceil(CONTENT_BYTES / 3) * 4,
             'The content may have at most 8 MiB. Stamp larger files by sha256.',
           ),
-          // One flat pattern: that of valibot recurses, and content of some megabytes overflows
-          // its stack.
+          // A flat pattern. valibot's own base64 pattern recurses, so content of a few megabytes
+          // overflows its stack.
           v.regex(/^[A-Za-z0-9+/]*={0,2}$/, 'Expected base64 (RFC 4648 section 4).'),
           v.check((text) => text.length % 4 === 0, 'Expected base64 with its padding.'),
           v.description('The bytes to sign, in base64. Give this, or else content or sha256.'),

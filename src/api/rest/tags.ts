@@ -26,7 +26,7 @@ export const Tag = named(
 )
 export type Tag = v.InferOutput<typeof Tag>
 
-/** The ids of tags in a request, 50 at most. */
+/** The ids of tags in a request, at most 50. */
 export const TagIds = v.pipe(v.array(id('tag_')), v.maxLength(50, 'Give at most 50 tags.'))
 
 export const tags = {

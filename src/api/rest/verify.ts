@@ -15,7 +15,7 @@ import { ExternalMemberName } from './guest-codes.ts'
 import { NameMarks, NameSource } from './names.ts'
 import { PublicProfile } from './profiles.ts'
 
-/** Why an answer, or a match, is not conclusive. */
+/** The reasons for which an answer, or a match, is not conclusive. */
 export const Reason = v.picklist([
   'nothing_cached',
   'secret_missing',
@@ -28,7 +28,7 @@ export const Reason = v.picklist([
 ])
 export type Reason = v.InferOutput<typeof Reason>
 
-/** The speaker of words, and the connection or guest code they belong to. */
+/** The speaker of words, and the connection or guest code that the words belong to. */
 const Identified = v.object({
   kind: v.picklist(['connection', 'guest']),
   speaker: v.pipe(
@@ -76,7 +76,7 @@ export const Match = named(
 )
 export type Match = v.InferOutput<typeof Match>
 
-/** The speaker that a request expects. */
+/** The speaker that the caller expects. */
 const Expectation = v.pipe(
   v.union(
     [v.strictObject({ connection_id: id('con_') }), v.strictObject({ user_id: id('acc_') })],
@@ -141,8 +141,9 @@ export const Challenge = named(
 export type Challenge = v.InferOutput<typeof Challenge>
 
 /**
- * A stamp found by its words. The words only lead to it; the signature at the URL is the
- * evidence.
+ * A stamp that was found by its words.
+ *
+ * The words only help to find the stamp. The evidence is the signature at the URL.
  */
 export const StampFound = v.object({
   issuer: id('acc_'),
@@ -155,7 +156,11 @@ export const StampFound = v.object({
 export const StampAssurance = v.picklist(['device', 'verified_email', 'organisation'])
 export type StampAssurance = v.InferOutput<typeof StampAssurance>
 
-/** From the lowest: only the account server vouches for a public code. */
+/**
+ * How well the speaker's identity is assured, from lowest to highest.
+ *
+ * For a public code, only the account server vouches.
+ */
 export const AssuranceLevel = v.picklist([
   'public_code',
   ...StampAssurance.options,
@@ -207,7 +212,7 @@ export const PublicVerification = named(
 )
 export type PublicVerification = v.InferOutput<typeof PublicVerification>
 
-/** A match in the verification log, including those of public look-ups. */
+/** A match in the verification log. It can come from a public look-up too. */
 export const LoggedMatch = named(
   'LoggedMatch',
   v.object({
@@ -298,7 +303,8 @@ export const verify = {
     ),
     reply: Challenge,
     status: 201,
-    // A repeated answer would show the purpose, which is not stored longer than needed.
+    // Repeating the stored answer would reveal the purpose, which must not be stored longer than
+    // needed.
     repeats: true,
   },
   public: {

@@ -1,6 +1,7 @@
 /**
- * *site*: the public pages of an account server. Links to them are mailed, so they need no token,
- * and a GET changes nothing.
+ * *site*: the public pages of an account server.
+ *
+ * Links to them are mailed, so they need no token, and a GET must not change anything.
  */
 import * as v from 'valibot'
 import { Jwk, Jws } from '../fields.ts'
@@ -9,7 +10,7 @@ import type { Table } from '../route.ts'
 
 const html = ['text/html; charset=utf-8'] as const
 
-/** The largest body of a form, in bytes. */
+/** The maximum size of a form, in bytes. */
 const FORM_LIMIT = 32 * 1024
 
 export const StampFileBody = v.object({
@@ -20,7 +21,7 @@ export const StampFileBody = v.object({
 
 export const site = {
   home: {
-    /** What this is, for a person who opens the address alone. */
+    /** The start page, for a person who opens the address without a path. */
     read: {
       method: 'GET',
       path: '/',
@@ -45,14 +46,16 @@ export const site = {
     },
   },
   guestPages: {
-    /** The page of a guest code: its words of this minute, and a box to check the caller. */
+    /**
+     * The page of a guest code: its words of this minute, and a form to check the caller's words.
+     */
     read: {
       method: 'GET',
       path: '/g/{id}',
       by: 'account',
       media: html,
     },
-    /** Note that the guest opened the page. */
+    /** Record that the guest opened the page. */
     opened: {
       method: 'POST',
       path: '/g/{id}/opened',
@@ -61,14 +64,14 @@ export const site = {
     },
   },
   stampPages: {
-    /** The page of a stamp: checks it in the browser. */
+    /** The page of a stamp, which verifies the stamp in the browser. */
     read: {
       method: 'GET',
       path: '/s/{id}',
       by: 'account',
       media: html,
     },
-    /** The stamp file, and the key of the receipt. */
+    /** The stamp file, and the key that signs receipts. */
     file: {
       method: 'GET',
       path: '/s/{id}/file',
@@ -77,14 +80,14 @@ export const site = {
     },
   },
   openLinkPages: {
-    /** The page of an open link: a form to ask to connect. */
+    /** The page of an open link: a form with which a person asks to connect. */
     read: {
       method: 'GET',
       path: '/o/{slug}',
       by: 'account',
       media: html,
     },
-    /** Ask to connect; a link to confirm the mailbox is mailed. */
+    /** Ask to connect. The server mails a link that confirms the mailbox. */
     ask: {
       method: 'POST',
       path: '/o/{slug}',
@@ -100,7 +103,7 @@ export const site = {
     },
   },
   confirmationPages: {
-    /** The page of a link that was mailed: a button that confirms the mailbox. */
+    /** The page of a mailed link, with a button that confirms the mailbox. */
     read: {
       method: 'GET',
       path: '/confirm/{token}',
@@ -119,7 +122,7 @@ export const site = {
     },
   },
   exportFiles: {
-    /** The file of an export, by a signed link. */
+    /** Download an export file by a signed link. */
     read: {
       method: 'GET',
       path: '/exports/{id}',

@@ -1,6 +1,7 @@
 /**
- * Converts the call of a tool to the request of its row, which is handled like every request of
- * the caller.
+ * Converts a tool call to a request of its row.
+ *
+ * The request is handled like any other request of the caller.
  */
 import { invalid } from '../input.ts'
 import { DEEPEST, isWithin } from '../json-shape.ts'
@@ -14,20 +15,20 @@ export interface ToolCall {
   readonly route: Route
   readonly method: string
   readonly segments: readonly string[]
-  /** The query string without its question mark. */
+  /** The query string without the question mark. */
   readonly query: string
-  /** As JSON; undefined without a body. */
+  /** The body as a JSON value; undefined if there is none. */
   readonly body: unknown
 }
 
 /**
- * Calls a row on behalf of the caller of a tool, including the scope table and validation.
- * @returns the answer; with `media`, a `Content`
+ * Calls a row for the caller of a tool, including the scope check and the validation.
+ * @returns the answer; `value` is a `Content` if `media` is true
  * @throws AppError as the row does
  */
 export type Ask = (call: ToolCall) => Promise<{ readonly value: unknown; readonly media: boolean }>
 
-/** Returns the members of an object schema, or of all alternatives of a union. */
+/** Returns the member names of an object schema, or of all alternatives of a union. */
 function membersOf(schema: unknown): string[] {
   const { entries, wrapped, options, pipe } = schema as {
     entries?: object
@@ -41,21 +42,22 @@ function membersOf(schema: unknown): string[] {
     .flatMap(membersOf)
 }
 
-/** More than any tool accepts. */
+/** The maximum number of arguments. No tool accepts that many. */
 const MOST_ARGUMENTS = 100
 
 /**
- * Path parameters are ids. Any other text could lead to another row, or be quoted in an error at
- * its full length.
+ * The form of path parameters, which must be ids.
+ *
+ * Any other text could lead to another row, or an error could quote it at full length.
  */
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/
-/** The id of no resource. */
+/** A text that is not the id of any resource. */
 const NO_ID = 'no-id'
 
-/** The longest text that fits before the body of a request. */
+/** The maximum length of a query string in characters. */
 const LONGEST_QUERY = 8192
 
-/** Returns whether a query can express a value. */
+/** Whether a value can be written in a query. */
 const isPlain = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value)
 
 /**
@@ -67,7 +69,7 @@ function queryOf(values: Readonly<Record<string, unknown>>): string {
     name,
     Array.isArray(value) ? value : [value],
   ])
-  // An empty list would be no filter at all, and a deletion would then apply to everything.
+  // An empty list would mean "no filter", so a deletion would apply to everything.
   const odd = lists.filter(([, list]) => list.length === 0 || !list.every(isPlain))
   if (odd.length > 0)
     throw invalid(
@@ -86,14 +88,15 @@ function queryOf(values: Readonly<Record<string, unknown>>): string {
 }
 
 /**
- * Returns an object that accepts any name as a member, including `__proto__`. The row rejects it
- * like every unknown name.
+ * Returns an object that accepts any member name, even `__proto__`.
+ *
+ * The row then rejects `__proto__` like every unknown name.
  */
 const noMembers = (): Record<string, unknown> => Object.create(null) as Record<string, unknown>
 
 /**
- * Returns the request of a tool with these arguments. If they do not fit, the row rejects them.
- * @throws AppError `validation_failed` if a part of the path is missing
+ * Returns the request of a tool call. If the arguments are invalid, the row rejects them later.
+ * @throws AppError `validation_failed` if a path parameter is missing
  */
 export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>): ToolCall {
   if (Object.keys(given).length > MOST_ARGUMENTS)
@@ -116,7 +119,7 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
     )
   const inQuery = route.query === undefined ? [] : membersOf(route.query)
   const parts = { path: noMembers(), query: noMembers(), body: noMembers() }
-  // An argument that belongs to no part is sent to the part where the row rejects it.
+  // An unknown argument is put into the part in which the row rejects it.
   const rest = route.body === undefined ? 'query' : 'body'
   for (const [name, value] of Object.entries(given)) {
     const part = inPath.includes(name) ? 'path' : inQuery.includes(name) ? 'query' : rest
@@ -129,10 +132,10 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
   return { route, method: route.method, segments, query: queryOf(parts.query), body }
 }
 
-/** Returns a function that calls tools by their names. */
+/** Returns a function that calls tools by their name. */
 export function newCaller(table: Table) {
   const tools = new Map(toolsOf(table).map((tool) => [tool.name, tool]))
-  /** @throws AppError `not_found` for an unknown tool, and the errors of its row */
+  /** @throws AppError `not_found` for an unknown tool, and the errors of the tool's row */
   return (ask: Ask, name: string, given: Readonly<Record<string, unknown>>): ReturnType<Ask> => {
     const tool = tools.get(name)
     if (tool === undefined)

@@ -1,6 +1,4 @@
-/**
- * Generates the catalogue of the tools (OpenAPI 3.1) from the table, with one operation per tool.
- */
+/** Generates the catalogue of tools (OpenAPI 3.1) from a table, with one operation per tool. */
 import type { Route } from '../route.ts'
 import {
   ADDRESS,
@@ -27,21 +25,22 @@ const NOTHING: JsonRecord = {
 }
 
 /**
- * Returns the responses of a tool. A success is always 200, with an empty object if the row has
- * no reply.
+ * Returns the responses of a tool.
+ *
+ * The status of a success is always 200. If the row has no reply, the content is an empty object.
  */
 function answersOf({ status = 200, reply, media }: Route, responses: JsonRecord): JsonRecord {
   const { [status]: success, ...errors } = responses
   return { 200: reply === undefined && media === undefined ? NOTHING : success, ...errors }
 }
 
-/** Returns an example: one object contains the path parameters, query and body of the route. */
+/** Returns an example of a tool's input: path parameters, query and body in one object. */
 const shown = (example: Example | undefined) =>
   example === undefined
     ? {}
     : { example: { ...example.params, ...example.query, ...(example.body as object | undefined) } }
 
-/** Generates the catalogue of the tools of a table. */
+/** Generates the tool catalogue of a table. */
 export function toolCatalogue({
   table,
   version,
@@ -62,7 +61,7 @@ export function toolCatalogue({
       codes: codesOf({ route, need: needed }, 'daemon'),
       example,
     }
-    // A reference in place of the body would not show its members.
+    // The schema is written out, because a reference would not show its members.
     const schema = inputOf(tool, converter({}))
     const { title, description } = textOf(tool, need)
     return {

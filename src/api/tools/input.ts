@@ -1,20 +1,21 @@
 /**
- * The input of a tool: path parameters, query and body of its row in one object. Models and the
- * programs that run them reject a union at the root of a schema. If only one of several members
- * may be given, the descriptions state it and the row validates it.
+ * The input of a tool: path parameters, query and body of its row, merged into one object.
+ *
+ * Models, and the programs that run them, reject a union at the root of a schema. If only one of
+ * several members may be given, the descriptions state this and the row checks it.
  */
 import type { Route } from '../route.ts'
 import type { Convert, JsonRecord } from '../openapi/json-schema.ts'
 import { ELSEWHERE, IN_PATH } from './parameters.ts'
 import type { Tool } from './tool.ts'
 
-/** The members of an object, in JSON Schema. */
+/** An object's members in JSON Schema. */
 interface Shape {
   readonly properties: Readonly<Record<string, JsonRecord>>
   readonly required: readonly string[]
 }
 
-/** Returns the alternative shapes of an object. */
+/** Returns the alternative shapes of an object schema. */
 function shapesOf(schema: JsonRecord): Shape[] {
   const {
     anyOf,
@@ -33,18 +34,16 @@ const pathShape = ({ path }: Route): Shape => {
 }
 
 /**
- * Removes the patterns of text for display: they do not help a model, and many programs cannot
- * parse them.
+ * Removes patterns with Unicode classes from a schema.
+ *
+ * They do not help a model, and many programs cannot parse them.
  */
 const legible = (schema: JsonRecord): JsonRecord =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === 'pattern' && typeof value === 'string' && value.includes('\\p{') ? undefined : value,
   ) as JsonRecord
 
-/**
- * Returns the schema of a parameter of the query or the body, with its description at the top
- * level.
- */
+/** Returns the schema of a query or body parameter, with its description at the top level. */
 function parameter(name: string, schema: JsonRecord): JsonRecord {
   const { description, ...rest } = legible(schema) as JsonRecord & { anyOf?: JsonRecord[] }
   const inner = rest.anyOf?.find((one) => one['description'] !== undefined)?.['description']
@@ -53,9 +52,8 @@ function parameter(name: string, schema: JsonRecord): JsonRecord {
 }
 
 /**
- * Returns the input of a tool as JSON Schema: path parameters, query and body in one closed
- * object.
- * @throws Error if two of them have the same name
+ * Returns the input of a tool as JSON Schema: one closed object with all parameters.
+ * @throws Error if two of the parameters have the same name
  */
 export function inputOf({ name, route }: Tool, convert: Convert): JsonRecord {
   const { properties, required } = pathShape(route)

@@ -1,4 +1,4 @@
-/** The list of the tools, from which a model chooses one. */
+/** Generates the list of tools, from which a model chooses. */
 import type { ListedTool } from '../agents/index.ts'
 import type { Table } from '../route.ts'
 import { NEEDS, converter } from '../openapi/document.ts'
@@ -8,10 +8,10 @@ import type { ToolText } from '../rest/texts/text.ts'
 import { inputOf } from './input.ts'
 import { type Tool, toolsOf } from './tool.ts'
 
-/** Returns the own texts of a tool, which the type of the texts requires. */
+/** Returns a tool's own texts. The type of the texts ensures that they exist. */
 const ownTextOf = ({ group, row }: Tool) => restTextOf(group, row).tool as ToolText
 
-/** Returns the texts of a tool for a model: what it does, and which token may call it. */
+/** Returns a tool's texts for a model: what the tool does, and which token may call it. */
 export function textOf(tool: Tool, need: Folded['need']): { title: string; description: string } {
   const { title, description } = ownTextOf(tool)
   const { route } = tool
@@ -20,9 +20,9 @@ export function textOf(tool: Tool, need: Folded['need']): { title: string; descr
 }
 
 /**
- * Returns the hints of a tool for programs: whether to ask the user first, and whether a call may
- * be repeated. A tool that only reads changes nothing, may be repeated, and is not visible to
- * others.
+ * Returns a tool's hints for programs: whether to ask the user first, and whether to repeat a call.
+ *
+ * A tool that only reads changes nothing, may be repeated, and has no effect that others can see.
  */
 function hintsOf(tool: Tool): ListedTool['annotations'] {
   const { traits = [] } = ownTextOf(tool)
@@ -34,7 +34,7 @@ function hintsOf(tool: Tool): ListedTool['annotations'] {
   }
 }
 
-/** Returns all tools of a table, in its order. */
+/** Returns all tools of a table, in the table's order. */
 export const listedTools = (table: Table, need: Folded['need']): ListedTool[] =>
   toolsOf(table).map((tool) => ({
     name: tool.name,

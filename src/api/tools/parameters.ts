@@ -1,4 +1,6 @@
-/** The descriptions of ids that tools accept: each names the tool that lists the ids. */
+/**
+ * The descriptions of ids in tool arguments. Each description names the tool that lists the ids.
+ */
 import type { ToolGroup } from './tool.ts'
 import type { Rest } from '../rest/index.ts'
 
@@ -8,12 +10,12 @@ type Paths = {
   }[keyof Rest[G]]
 }[ToolGroup]
 
-/** The path before each of its parameters. */
+/** For each parameter in a path, the part of the path before it. */
 type Before<P, Done extends string = ''> = P extends `${infer Start}/{${infer Name}}${infer Rest}`
   ? `${Done}${Start}` | Before<Rest, `${Done}${Start}/{${Name}}`>
   : never
 
-/** The path parameters, by the path before them. */
+/** The descriptions of path parameters, by the part of the path before them. */
 export const IN_PATH: Readonly<Record<Before<Paths>, string>> = {
   '/api/v1/trust-cards': 'user_id of a person you follow (acc_…), from trust_cards_list.',
   '/api/v1/connections': 'Id of a connection (con_…), from connections_list.',
@@ -41,7 +43,7 @@ export const IN_PATH: Readonly<Record<Before<Paths>, string>> = {
   '/api/v1/api-tokens': 'Id of a token (tok_…), from api_tokens_list.',
 }
 
-/** Ids in queries and bodies, by their names. */
+/** The descriptions of ids in queries and bodies, by name. */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   user_id:
     'Id of an account (acc_…), from connections_list, trust_cards_list or a profile. Give this or else email.',

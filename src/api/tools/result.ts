@@ -1,4 +1,4 @@
-/** Converts answers to results of the Model Context Protocol. */
+/** Converts answers of rows to results of the Model Context Protocol. */
 import { isEventStream } from '../event-stream.ts'
 import type { Content } from '../route.ts'
 import type { AppError } from '../../errors.ts'
@@ -6,7 +6,7 @@ import { answerOf, streamedBytes } from './streamed.ts'
 
 type Block = { type: 'text'; text: string } | { type: 'image'; data: string; mimeType: string }
 
-/** A result. Its `structuredContent` is the JSON answer of the row. */
+/** The result of a tool call. `structuredContent` is the row's JSON answer. */
 export interface Result {
   [name: string]: unknown
   readonly content: Block[]
@@ -33,7 +33,7 @@ async function ofContent(given: Content): Promise<Result> {
 }
 
 /**
- * Returns the result of an answer; `{}` for a row without a reply.
+ * Returns the result of an answer; an empty object if the row has no reply.
  * @throws AppError if the answer breaks off, or is larger than a tool may return
  */
 export const resultOf = async ({
@@ -45,9 +45,7 @@ export const resultOf = async ({
 }): Promise<Result> =>
   media ? ofContent(value as Content) : ofJson(value as Record<string, unknown>)
 
-/**
- * Returns the error of a row as the interface reports it, so that a model can correct its call.
- */
+/** Returns a row's error as a result, so that a model can correct its call. */
 export const toolError = (error: AppError): Result => ({
   ...ofJson(JSON.parse(JSON.stringify(error)) as Record<string, unknown>),
   isError: true,

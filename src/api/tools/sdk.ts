@@ -1,6 +1,7 @@
 /**
- * The used parts of the SDK. The bundle keeps them in a file of its own, loaded when a client
- * first uses the protocol.
+ * The parts of the MCP SDK that the daemon uses.
+ *
+ * The bundle puts them into a separate file, which is loaded when a client first uses the protocol.
  */
 export {
   ProtocolError,

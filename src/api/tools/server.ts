@@ -1,5 +1,7 @@
 /**
- * The tools as a server of the Model Context Protocol, created for each request or connection.
+ * Serves the tools over the Model Context Protocol.
+ *
+ * A new server object is created for each request or connection.
  */
 import type { Table } from '../route.ts'
 import { redact } from '../../crypto/encoding/redact.ts'
@@ -16,12 +18,12 @@ const INSTRUCTIONS = `Countersign holds a person's account on this machine: thre
 To check a person on the line, ask for their three words and call verify_words; never reveal the words that you expect. "verified" means that a known person said them: compare who matched with who they claim to be. Report "not verified" only where "conclusive" is true, and only of somebody who is in connections_list or guest_codes_list. Before money or access changes hands, draw a challenge with verify_challenge: the words that answer it are for this listener and one purpose alone.
 Ids come from the list tools. An error says in its message what to do; where it names a route or command, the tool for it has a like name, as context_active_org for POST /api/v1/context/active-org.`
 
-/** Called with each failure of this program; its cause is only logged. */
+/** Called with each internal failure, to log its cause. The client does not get the cause. */
 export type ReportCall = (tool: string, error: AppError) => void
 
 /**
- * Returns a function that creates servers which call rows by `ask`.
- * @param need returns what a request of this method and path needs, from the scope table
+ * Returns a function that creates MCP servers. They call rows through `ask`.
+ * @param need returns the need of a request with this method and path, from the scope table
  */
 export function newServers(table: Table, need: Folded['need']) {
   const names = new Set(toolsOf(table).map(({ name }) => name))

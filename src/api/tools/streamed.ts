@@ -1,6 +1,7 @@
 /**
- * Collects streamed answers into texts of limited length, because a model reads only complete
- * answers.
+ * Collects streamed answers into texts of limited length.
+ *
+ * A model reads only complete answers.
  */
 import { deltaOf, chatFailure } from '../chat-events.ts'
 import { newEventReader } from '../event-stream.ts'
@@ -8,7 +9,7 @@ import { CONVERSATION_HEADER, TURN_HEADER } from '../rest/assistant.ts'
 import type { Content } from '../route.ts'
 import { AppError, CODES, type ErrorCode } from '../../errors.ts'
 
-/** The largest answer of a tool, in bytes or, for a text, in UTF-16 code units. */
+/** The maximum size of a tool's answer: in bytes, or in UTF-16 code units for a text. */
 const LARGEST = 1024 * 1024
 
 const tooLarge = () =>
@@ -17,7 +18,7 @@ const tooLarge = () =>
     `The answer is larger than ${LARGEST} bytes, the limit for tools. Use the route of this tool over HTTP instead.`,
   )
 
-/** Yields the body in chunks, even if it is a single text or buffer. */
+/** Yields the chunks of a body, which can also be a single text or buffer. */
 async function* bitsOf(body: Content['body']): AsyncGenerator<Uint8Array> {
   if (typeof body === 'string') yield Buffer.from(body)
   else if (body instanceof Uint8Array) yield body
@@ -26,7 +27,7 @@ async function* bitsOf(body: Content['body']): AsyncGenerator<Uint8Array> {
 
 /**
  * Returns the bytes of a body.
- * @throws AppError payload_too_large
+ * @throws AppError `payload_too_large`
  */
 export async function streamedBytes(body: Content['body']): Promise<Buffer> {
   const chunks: Uint8Array[] = []
@@ -43,8 +44,8 @@ const headerOf = ({ headers = {} }: Content, name: string): string | undefined =
   Object.entries(headers).find(([own]) => own.toLowerCase() === name.toLowerCase())?.[1]
 
 /**
- * Returns an answer of the assistant, assembled from its events.
- * @throws AppError if the answer breaks off, or payload_too_large
+ * Returns the assistant's answer, assembled from its events.
+ * @throws AppError if the answer breaks off, or `payload_too_large`
  */
 export async function answerOf(content: Content): Promise<Record<string, unknown>> {
   const events = newEventReader()

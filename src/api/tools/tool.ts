@@ -1,21 +1,23 @@
-/** The tools: rows of the table as calls with one object as argument. */
+/** Tools: each is a row of the table that is called with one object as its argument. */
 import type { Rest } from '../rest/index.ts'
 import type { Route, Table } from '../route.ts'
 import { rowsOf } from '../rows.ts'
 
 export interface Tool {
-  /** `group_row` in snake case, such as `org_members_bulk_invite`. */
+  /** The group and the row in snake case, such as `org_members_bulk_invite`. */
   readonly name: string
-  /** The row that it calls. */
+  /** The row that the tool calls. */
   readonly group: string
   readonly row: string
   readonly route: Route
 }
 
 /**
- * Groups without tools: documents for programs, routes for callers without a token, and the
- * deletion of the account, which is irreversible and has no confirmation in the interface. Four
- * words are a secret between two people, and the conversation with a model is stored elsewhere.
+ * The groups without tools.
+ *
+ * Some are documents for programs or routes for callers without a token. The deletion of the
+ * account cannot be undone, and the interface has no confirmation for it. The four contact words
+ * are a secret between two people, but a conversation with a model is stored elsewhere.
  */
 const NO_TOOLS = ['health', 'token', 'openapi', 'docs', 'tools', 'account', 'contactWords'] as const
 
@@ -24,7 +26,7 @@ type SnakeCase<S extends string> = S extends `${infer Letter}${infer Rest}`
   : ''
 type Name<G extends string, R extends string> = `${SnakeCase<G>}_${SnakeCase<R>}`
 
-/** The groups of *rest* that contain tools. */
+/** The groups of *rest* that have tools. */
 export type ToolGroup = Exclude<keyof Rest, (typeof NO_TOOLS)[number]>
 
 /** The names of the tools of *rest*. */
@@ -32,7 +34,7 @@ export type ToolName = { [N in ToolGroup]: Name<N, keyof Rest[N] & string> }[Too
 
 const snakeCase = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The tools of a table, in its order. */
+/** Returns the tools of a table, in the table's order. */
 export const toolsOf = (table: Table): Tool[] =>
   rowsOf(table)
     .filter(({ group }) => !(NO_TOOLS as readonly string[]).includes(group))

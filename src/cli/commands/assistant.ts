@@ -1,4 +1,4 @@
-/** The commands of the assistant, and of feedback to the operator. */
+/** The commands for the assistant, and for feedback to the operator. */
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
@@ -40,8 +40,8 @@ async function* textOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
 }
 
 /**
- * Writes an answer as it arrives; with `--json` only collects it. Returns the whole answer.
- * @throws AppError backend_error if the stream ends early
+ * Writes an answer as it arrives and returns the whole answer. With `--json`, only collects it.
+ * @throws AppError `backend_error` if the stream ends early
  */
 async function written({ io, json }: Invocation, body: AsyncIterable<Uint8Array>): Promise<string> {
   let answer = ''

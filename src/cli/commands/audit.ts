@@ -14,9 +14,10 @@ function headIn(given: unknown): string | null {
 }
 
 /**
- * Returns the folder with the audit log of the daemon that commands are meant for, and the check
- * of its owner.
- * @throws StartError failed if only root may read it
+ * Returns the folder with the daemon's audit log, and the check of the owner of its files.
+ *
+ * The daemon is the one that commands in this environment use.
+ * @throws StartError `failed` if only root may read the log
  */
 function placeOf(config: Config): { readonly dir: string; readonly check?: FileCheck } {
   const instance = systemInstance(config)

@@ -1,4 +1,4 @@
-/** The commands that write a backup of this device and restore it. */
+/** The commands that back up this device and restore a backup. */
 import { lengthOf, LONGEST, SHORTEST } from '../../api/local/backup.ts'
 import type { Content } from '../../api/route.ts'
 import type { Restored } from '../../daemon/restore.ts'
@@ -10,12 +10,13 @@ import { requireNew, writeNew } from '../new-file.ts'
 import { type Prompt, withPrompt } from '../prompt.ts'
 
 /**
- * Reads the passphrase of a backup from a terminal without echo, or from a private file.
- * Never from an argument or a variable, because other users can see those.
+ * The passphrase comes from a terminal without echo, or from a private file.
+ *
+ * It never comes from an argument or a variable, because other users can see those.
  */
 const PASSPHRASE_OPTION = { 'passphrase-file': { type: 'string' } } as const
 
-/** Returns why a new passphrase is rejected, or null. */
+/** Returns why a new passphrase is rejected; null if it is accepted. */
 function faultOf(passphrase: string): string | null {
   const length = lengthOf(passphrase)
   if (length < SHORTEST)
@@ -46,7 +47,7 @@ const given = (answer: string | null): string => {
 async function typed(ask: Prompt['ask'], isNew: boolean): Promise<string> {
   if (!isNew) return given(await ask('Passphrase of the backup: '))
   const passphrase = given(await ask('New passphrase for the backup: '))
-  // Checked before the user types it a second time.
+  // Check the passphrase before the user has to type it a second time.
   const fault = faultOf(passphrase)
   if (fault !== null) throw new StartError('failed', fault)
   if (given(await ask('The same passphrase again: ')) === passphrase) return passphrase
@@ -55,8 +56,8 @@ async function typed(ask: Prompt['ask'], isNew: boolean): Promise<string> {
 
 /**
  * Returns the passphrase.
- * @param isNew whether it is for a new backup: the user types it twice, and it must be long
- *   enough
+ * @param isNew whether the passphrase is for a new backup, so that the user must type it twice and
+ * it must be long enough
  * @throws StartError; UsageError if there is neither a file nor a terminal
  */
 async function passphraseOf(
@@ -80,7 +81,9 @@ async function passphraseOf(
 const ANOTHER = '"countersignd backup FILE"'
 
 /**
- * Returns the bytes of a whole or streamed body, and a function that returns their count so far.
+ * Returns the bytes of a body, and a function that returns the number of bytes so far.
+ *
+ * The body can be a stream, or a single text or buffer.
  */
 function counted({ body }: Content) {
   let size = 0
@@ -132,7 +135,7 @@ own tools.
   },
 }
 
-/** Returns the next steps for the user after a restore. */
+/** Returns what the user should do after a restore. */
 function adviceFor({ server, account_database: database }: Restored): string {
   if (database === 'postgresql')
     return 'The account database was in PostgreSQL. Before you start the daemon, restore the dump of that database and set SVC_DATABASE_URL.'
@@ -148,10 +151,10 @@ const NAMES: Readonly<Record<LostSecret['kind'], string>> = {
   unknown: 'unknown record',
 }
 
-/** The message names this many ids of guest codes; the JSON has all of them. */
+/** How many ids of guest codes the message names. The JSON output has all ids. */
 const MOST_NAMED = 3
 
-/** Returns a warning with a remedy if some sealed secrets are damaged; otherwise null. */
+/** Returns a warning with a remedy if some encrypted secrets are damaged; null otherwise. */
 function warningFor({ sealed_secrets: all, lost_secrets: lost }: Restored): string | null {
   if (lost.length === 0) return null
   const idsOf = (kind: LostSecret['kind']) =>
@@ -207,7 +210,7 @@ lost, and of which kinds.
         'The original device must no longer run. Tokens that were revoked after the backup are valid again: check "countersignd token list", and revoke them again.',
     )
     const warning = warningFor(restored)
-    // Written with --json too, so that the loss is noticed.
+    // The warning is written even with --json, so that the user notices the loss.
     if (warning !== null) io.stderr.write(`${warning}\n`)
   },
 }

@@ -1,6 +1,7 @@
 /**
  * `completion`: prints the completion script for a shell.
- * The script is made from the command table and the usage of each command.
+ *
+ * The script is generated from the command table and the usage line of each command.
  */
 import { type Command, type Commands, UsageError } from '../command.ts'
 import { bashScript } from '../completion/bash.ts'

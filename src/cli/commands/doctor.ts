@@ -1,7 +1,8 @@
 /**
  * `doctor`: checks an installation and reports each problem with a remedy.
- * It changes nothing, and sends requests only to this machine and to the configured account
- * server. Each check has a time limit, and a check that fails does not hide the others.
+ *
+ * It changes nothing. It sends requests only to this machine and to the configured account server.
+ * Each check has a time limit, and a failing check does not hide the results of the others.
  */
 import { surveyConfig } from '../../config/config.ts'
 import { EXIT } from '../../errors.ts'
@@ -25,7 +26,7 @@ import { lookAtServer } from '../doctor/server-answer.ts'
 import { isForSystem } from '../system-instance.ts'
 import { shown } from '../table.ts'
 
-/** In the order of the report. */
+/** The checks in the order of the report. */
 const CHECKS: readonly DoctorCheck[] = [
   configurationCheck,
   programCheck(),
@@ -42,7 +43,7 @@ const CHECKS: readonly DoctorCheck[] = [
   assistantCheck,
 ]
 
-/** The checks for a user who cannot read the state of the daemon of the whole machine. */
+/** The checks for a user who cannot read the state of the daemon that serves the whole machine. */
 const FROM_OUTSIDE: readonly DoctorCheck[] = [configurationCheck, programCheck(), systemCheck]
 
 const checksOf = ({
@@ -52,7 +53,7 @@ const checksOf = ({
     ? FROM_OUTSIDE
     : CHECKS
 
-/** Time limit of a check in milliseconds. Each check has shorter limits of its own. */
+/** The time limit of a check in milliseconds. The steps of a check have shorter limits. */
 const PATIENCE_MS = 30_000
 
 const COLOURS: Readonly<Record<FindingState, Colour>> = {
@@ -106,7 +107,7 @@ async function outcome(
   }
 }
 
-/** Returns the report as lines. Removes control characters from texts of other sources. */
+/** Returns the report as lines. Control characters in texts from other sources are removed. */
 function linesOf(findings: readonly Finding[], { stdout, env }: Io): string[] {
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings.map(({ state, name, found, remedy }) => {
@@ -128,7 +129,7 @@ const APART: Readonly<Record<Part, Look>> = {
   keychain: (_, ground) => keychainApart(ground),
 }
 
-/** Runs the checks of a subprocess and writes their findings. */
+/** Runs the checks of one subprocess and writes their findings. */
 async function lookApart(parts: string, ground: DoctorContext, { stdout }: Io): Promise<void> {
   const { stateDir } = ground.config
   stdout.write('\n')
@@ -150,7 +151,7 @@ Checks everything that may be wrong with this installation: configuration, files
 keychain, clock, account and account server. Each line shows the result (ok, warn or fail), what was found, and
 what to do about it. The command changes nothing. It works whether or not the daemon is running. The exit code
 is 1 if a check fails.`,
-  // `--parts` is the option for the subprocess that this command starts.
+  // This command starts a subprocess of itself with the option `--parts`.
   options: { parts: { type: 'string' } },
   args: [0, 0],
   async run({ options, io, print }) {

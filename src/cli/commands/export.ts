@@ -12,24 +12,24 @@ import { coloured } from '../output.ts'
 
 const WIDTH = 30
 
-/** Shows the progress of a long operation as a bar on a terminal; otherwise nothing. */
+/** A bar that shows the progress of a long operation on a terminal. Elsewhere it shows nothing. */
 interface ProgressBar {
   /** @param percent 0 to 100 */
   show(percent: number): void
-  /** Leaves the bar in place and continues on the next line. */
+  /** Ends the bar: it stays visible, and output continues on the next line. */
   end(): void
 }
 
 /**
  * Returns a progress bar.
- * @param quiet whether the output is for a script, which needs no bar
- * @param what the operation, shown before the bar
+ * @param quiet whether the output is for a script, so that no bar is shown
+ * @param what the name of the operation, shown before the bar
  */
 export function newProgressBar(
   { stderr, env, quiet }: Pick<Io, 'stderr' | 'env'> & { quiet: boolean },
   what: string,
 ): ProgressBar {
-  // A terminal that cannot return to the start of a line would show a new line each time.
+  // A terminal that cannot return to the start of a line would show each step on a new line.
   if (quiet || stderr.isTTY !== true || env['TERM'] === 'dumb')
     return { show: () => undefined, end: () => undefined }
   let shown = ''
@@ -51,7 +51,7 @@ export function newProgressBar(
 const OUTPUT = '--output'
 
 /**
- * The interval between two polls of an export: the first, the factor of growth, and the maximum.
+ * The interval between two polls of an export: the first one, its growth factor, and the maximum.
  */
 const PACE = { firstMs: 100, growth: 1.5, mostMs: 2_000 } as const
 
@@ -59,7 +59,9 @@ const listed = ({ exports }: Api) => every((query) => exports.list(query))
 
 const isRunning = ({ state }: Export) => state === 'queued' || state === 'building'
 
-/** Requests an export. Returns the id of the running one if an export is being built already. */
+/**
+ * Requests an export and returns its id. If one is already being built, returns the id of that one.
+ */
 async function begun(api: Api): Promise<string> {
   try {
     return (await api.exports.create({})).id
@@ -91,8 +93,8 @@ const fileOf = (option: string | boolean | undefined, day: string): string =>
   option === undefined ? `countersign-export-${day.slice(0, 10)}.zip` : String(option)
 
 /**
- * Checks that a link leads to the file of the export, even if the account server returns another.
- * @throws AppError backend_error
+ * Checks that a link leads to the file of the export, in case the account server returns another.
+ * @throws AppError `backend_error`
  */
 function requireLink(url: string, id: string): void {
   if (URL.parse(url)?.pathname.endsWith(`/exports/${id}`) === true) return
@@ -103,7 +105,7 @@ function requireLink(url: string, id: string): void {
 }
 
 /**
- * Yields the bytes and shows the progress.
+ * Yields the bytes of a download and shows the progress.
  * @throws AppError unless there are exactly `size` bytes
  */
 async function* counted({ bytes }: Download, size: number, show: (percent: number) => void) {
@@ -143,7 +145,7 @@ async function fetched(
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    // The account server inside a daemon listens only while that daemon runs.
+    // The account server inside a daemon listens only while the daemon is running.
     const here =
       error.code === 'backend_unavailable'
         ? 'start "countersignd serve" if it is not running, and '

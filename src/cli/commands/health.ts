@@ -1,7 +1,8 @@
 /**
- * `health`: checks whether the daemon proves itself, for service managers and monitors.
- * It needs no token, opens no state and loads few modules, because it runs at every start of a
- * service.
+ * `health`: checks whether the daemon proves its identity, for service managers and monitors.
+ *
+ * The command needs no token, opens no state and loads few modules, because it runs at every start
+ * of a service.
  */
 import type { Config } from '../../config/config.ts'
 import { EXIT, StartError } from '../../errors.ts'
@@ -11,14 +12,16 @@ import { isForSystem } from '../system-instance.ts'
 
 const PAUSE_MS = 100
 
-/** The daemon’s address, or why no daemon proved itself. */
+/** The daemon's address, or the reason why no daemon proved its identity. */
 type Answering = { readonly address: string } | { readonly silent: StartError }
 
 interface HealthPatience {
   /** How long to wait for the daemon, in milliseconds. */
   readonly waitMs: number
   /**
-   * The process that becomes the daemon: waiting stops when it has ended. null for any process.
+   * The process that becomes the daemon; null for any process.
+   *
+   * When this process has ended, the command stops waiting.
    */
   readonly pid: number | null
 }
@@ -41,7 +44,7 @@ async function ask(config: Config): Promise<Answering> {
   }
 }
 
-/** Returns whether a process exists, also one of another user. */
+/** Returns whether a process exists, even if another user owns it. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -61,7 +64,8 @@ async function until<T>(
 ): Promise<T> {
   const end = performance.now() + waitMs
   for (;;) {
-    // Read before the attempt, so that the attempt sees what the process did before its end.
+    // Check the process before the attempt, so that the attempt sees everything that the process
+    // did.
     const over = performance.now() >= end || (pid !== null && !isAlive(pid))
     const { done, last } = await attempt()
     if (done || over) return last
@@ -70,9 +74,9 @@ async function until<T>(
 }
 
 /**
- * Requests the daemon’s proof until it is valid or the time is over.
- * @throws StartError if no daemon may be asked: an unsafe folder, or a service that another user
- *   may have planted
+ * Requests the daemon's proof until it is valid or the time is over.
+ * @throws StartError if no daemon may be asked, because the folder is unsafe or another user may
+ * have planted the service
  */
 const awaitHealth = (config: Config, patience: HealthPatience): Promise<Answering> =>
   until(patience, async () => {
@@ -80,18 +84,18 @@ const awaitHealth = (config: Config, patience: HealthPatience): Promise<Answerin
     return { done: 'address' in last, last }
   })
 
-/** Waits for the end of the process; returns at once if there is none. */
+/** Waits until the process has ended. Returns immediately if there is no process to wait for. */
 const ended = async (patience: HealthPatience): Promise<void> =>
   patience.pid === null
     ? undefined
     : until(patience, async () => ({ done: false, last: undefined }))
 
 const LONGEST_S = 3600
-/** The largest process id of Linux. Those of Windows and macOS are also below it. */
+/** The maximum process id of Linux. Process ids of Windows and macOS are also below it. */
 const GREATEST_PID = 2 ** 22
 
 /**
- * Returns an option as a whole number within bounds; null if the option is absent.
+ * Returns an option as a whole number from `least` to `most`; null if the option is absent.
  * @throws UsageError
  */
 function numberOf(
@@ -128,8 +132,8 @@ code is 0 if the daemon answers, otherwise 9.
       else io.stderr.write(`countersignd: ${found.silent.message}\n`)
       return healthy ? EXIT.ok : EXIT.daemonSilent
     } catch (error) {
-      // The daemon ends with the same error. Waiting for it lets the service manager use its exit
-      // code.
+      // The daemon ends with the same error. Waiting for its end lets the service manager use its
+      // exit code.
       await ended(patience)
       throw error
     }

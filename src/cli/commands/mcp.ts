@@ -20,12 +20,13 @@ function scopeOf(given: unknown): Scope {
 }
 
 /**
- * How long the command waits for pending calls after the client has disconnected, in
- * milliseconds.
+ * How long the command waits for pending calls after the client has disconnected, in milliseconds.
  */
 const PATIENCE_MS = 5000
 
-/** Counts pending calls, so that their answers are sent after the client has closed its input. */
+/**
+ * Counts pending calls, so that their answers are sent even after the client has closed its input.
+ */
 function newCount(ask: Ask) {
   let running = 0
   let idle: () => void = () => undefined
@@ -41,7 +42,7 @@ function newCount(ask: Ask) {
     },
     /** Resolves when no call is pending. */
     settled: async (): Promise<void> => {
-      // The message read last is handled in later turns of the event loop.
+      // The message that was read last is handled in later turns of the event loop.
       await setImmediate()
       while (running > 0) await new Promise<void>((resolve) => (idle = resolve))
       await setImmediate()
@@ -50,15 +51,16 @@ function newCount(ask: Ask) {
 }
 
 /**
- * Resolves when the client has disconnected and pending calls are answered, or at the first
- * SIGINT or SIGTERM.
+ * Resolves when the client has disconnected and its pending calls are answered.
+ *
+ * Also resolves at the first SIGINT or SIGTERM.
  */
 function served(
   factory: Parameters<typeof serveStdio>[0],
   settled: () => Promise<void>,
   onerror: () => void,
 ): Promise<void> {
-  // The transport aborts pending calls when its input ends.
+  // The transport aborts pending calls when its input ends, so its input is a separate stream.
   const input = new PassThrough()
   process.stdin.pipe(input, { end: false })
   process.stdin.once('end', () => {
@@ -101,8 +103,8 @@ is running.
         const why = error.code === 'internal' ? String(error.cause) : error.message
         io.stderr.write(`countersignd: ${tool}: ${redact(why)}\n`)
       })
-    // The input may contain anything, secrets too. So neither the line nor the error, which
-    // quotes it, is reported.
+    // The input can contain anything, even secrets. Therefore neither the line nor the error, which
+    // quotes the line, is reported.
     await served(factory, count.settled, () => {
       const message = 'A line of the input is not a message of the Model Context Protocol.'
       io.stderr.write(`countersignd: ${message}\n`)
@@ -110,7 +112,8 @@ is running.
       process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`)
     })
     close()
-    // Ends the program after a signal too, while the client still holds its end open.
+    // After a signal, the client may still have its end open. Destroying the input lets the program
+    // end.
     process.stdin.destroy()
   },
 }

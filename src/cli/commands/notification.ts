@@ -4,12 +4,12 @@ import { noSuch } from '../by-id.ts'
 import { type Command, UsageError } from '../command.ts'
 import { shown, table } from '../table.ts'
 
-/** The most notifications that the account server accepts in one request. */
+/** The maximum number of notifications in one request. */
 const MOST = 200
 
 /**
  * Checks ids before a request is sent.
- * @throws AppError `not_found` for a text that cannot be an id
+ * @throws AppError `not_found` if a text cannot be an id
  */
 function requireIds(ids: readonly string[]): string[] {
   for (const id of ids) if (!isId('ntf_', id)) throw noSuch('notification')

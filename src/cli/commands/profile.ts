@@ -1,4 +1,4 @@
-/** The commands of the user’s own addresses, profile and preferences. */
+/** The commands for the user's addresses, profile and preferences. */
 import type { Email } from '../../api/rest/account.ts'
 import type { Preferences } from '../../api/rest/preferences.ts'
 import type { Profile } from '../../api/rest/profiles.ts'
@@ -110,7 +110,7 @@ export const preferencesCommand: Command = {
   },
 }
 
-/** Returns a field with the value of a switch, which is on or off. */
+/** Returns a field with the value of an option that is `on` or `off`. */
 const switchField = (option: string) =>
   textField(option, (text) => {
     if (text !== 'on' && text !== 'off') throw new UsageError(`--${option} must be on or off.`)

@@ -1,7 +1,8 @@
 /**
- * Removes the data of this program in a state folder: secrets, files, and the folder if it is
- * empty. Foreign files are left. The folder of another user is emptied under that user’s id, by a
- * subprocess.
+ * Removes this program's data from a state folder: secrets, files, and the folder if it is empty.
+ *
+ * Files of other programs are left. If the folder belongs to another user, a subprocess empties it
+ * under that user's id.
  */
 import { spawn } from 'node:child_process'
 import { lstatSync, readdirSync, readlinkSync, rmdirSync, rmSync, statSync } from 'node:fs'
@@ -19,14 +20,14 @@ import { type Command, UsageError } from '../command.ts'
 import { shown } from '../table.ts'
 
 /**
- * The group 65534. The owner of the folder needs no group, and may not be a member of the
- * folder’s.
+ * The group id 65534. The folder's owner needs no group, and may not be a member of the folder's
+ * group.
  */
 const NOGROUP = 65_534
 
-/** The result that the subprocess prints. */
+/** The result, which the subprocess prints as JSON. */
 interface Emptied {
-  /** Paths relative to the folder. */
+  /** The paths that remain, relative to the folder. */
   readonly left: readonly string[]
   readonly isInSystem: boolean
 }
@@ -34,7 +35,7 @@ interface Emptied {
 const inUse = (dir: string) =>
   new StartError('stateInUse', `The state folder ${dir} is in use. Stop the service first.`)
 
-/** Returns the result of a read; null for an error, for instance if the process has ended. */
+/** Returns the result of a read; null after an error, for example if the process has ended. */
 function ifThere<T>(read: () => T): T | null {
   try {
     return read()
@@ -44,9 +45,10 @@ function ifThere<T>(read: () => T): T | null {
 }
 
 /**
- * Returns whether a process has the lock file in the current folder open.
- * Only root can see this, and only on Linux. It detects that a folder is in use although the
- * folder’s own user cannot reach its path, as with the folder of a dynamic user.
+ * Returns whether a process has opened the lock file in the current folder.
+ *
+ * Only root can see this, and only on Linux. It shows that a folder is in use even if the folder's
+ * own user cannot reach its path, as is the case for a dynamic user.
  */
 function isOpened(): boolean {
   const lock = lstatSync(LOCK, { throwIfNoEntry: false })
@@ -74,7 +76,7 @@ function become(uid: number): void {
 
 /**
  * Acquires the lock if the user can reach the folder by its path; otherwise returns null.
- * @throws StartError stateInUse, stateUnsafe
+ * @throws StartError `stateInUse`, `stateUnsafe`
  */
 function lockOf(dir: string): Lock | null {
   if (ifThere(() => lstatSync(dir)) === null) return null
@@ -88,7 +90,7 @@ function lockOf(dir: string): Lock | null {
   return lock
 }
 
-/** Empties the current folder, and removes it if the user may do so. */
+/** Empties the current folder, and removes the folder if the user may do so. */
 function emptyOwn(dir: string): Emptied {
   const lock = lockOf(dir)
   try {
@@ -96,7 +98,7 @@ function emptyOwn(dir: string): Emptied {
     const left = removeContents('.')
     rmSync(LOCK, { force: true })
     lock?.release()
-    // Without the lock, the journal of a crashed owner may still be there.
+    // If the lock was not acquired, the journal of a crashed owner may still exist.
     rmSync(`${LOCK}-journal`, { force: true })
     if (left.length === 0) ifThere(() => rmdirSync(dir))
     return { left, isInSystem: secrets }
@@ -105,7 +107,7 @@ function emptyOwn(dir: string): Emptied {
   }
 }
 
-/** The command of the subprocess, started by root: `purge-apart FOLDER UID`. */
+/** The subprocess's command, which root starts: `purge-apart FOLDER UID`. */
 export const purgeApartCommand: Command = {
   usage: 'FOLDER UID',
   help: 'Empties the state folder of another user, as that user. Only "countersignd service uninstall --purge" runs it.',
@@ -113,7 +115,8 @@ export const purgeApartCommand: Command = {
   async run({ args: [dir = '', user = ''], io: { stdout } }) {
     if (process.geteuid?.() !== 0 || !/^[1-9]\d*$/.test(user))
       throw new UsageError('Only "countersignd service uninstall --purge" can run this command.')
-    // Done while still root: the folder’s own user may not be able to reach its path.
+    // Do this while the process is still root, because the folder's user may not be able to reach
+    // the path.
     process.chdir(dir)
     const isHeld = isOpened()
     become(Number(user))
@@ -123,8 +126,10 @@ export const purgeApartCommand: Command = {
 }
 
 /**
- * Removes an empty folder if root owns the parent. In another parent, the owner has removed it.
- * @throws StartError failed
+ * Removes an empty folder if root owns its parent folder.
+ *
+ * In any other parent folder, the owner has already removed it.
+ * @throws StartError `failed`
  */
 function removeFolder(dir: string): void {
   const stat = lstatSync(dir, { throwIfNoEntry: false })
@@ -148,7 +153,8 @@ function removeFolder(dir: string): void {
 /** Runs the subprocess. It inherits no environment, no terminal and no open file. */
 async function emptyApart(dir: string, uid: number): Promise<Emptied> {
   const [program, ...words] = ownCommand()
-  // The file may be missing: the program is uninstalled before its state.
+  // The program's file may be missing, because the program is uninstalled before its state is
+  // removed.
   const own = process.platform === 'linux' ? '/proc/self/exe' : program
   const child = spawn(own, [...words, 'purge-apart', dir, String(uid)], {
     cwd: '/',
@@ -170,15 +176,15 @@ async function emptyApart(dir: string, uid: number): Promise<Emptied> {
 }
 
 /**
- * Removes the contents of another user’s state folder, as root. A subprocess drops all privileges
- * of root before it reads the folder, because the owner of the folder can create links and other
- * files there at any moment. Root itself only removes the empty folder, and only from a parent
- * folder that root owns.
- * @param uid of the folder’s owner
- * @param say called with a message about secrets in that user’s keychain, which root cannot
- *   remove
- * @returns the paths of foreign files, which are left
- * @throws StartError: stateInUse, stateUnsafe, keychain for a damaged record, failed
+ * Removes the contents of another user's state folder. The caller must be root.
+ *
+ * The owner of the folder can create links and other files in it at any moment. Therefore a
+ * subprocess drops all privileges of root before it reads the folder. Root itself only removes the
+ * empty folder, and only from a parent folder that root owns.
+ * @param uid the uid of the folder's owner
+ * @param say called with a message about secrets in that user's keychain, which root cannot remove
+ * @returns the paths of other programs' files, which are left
+ * @throws StartError: `stateInUse`, `stateUnsafe`, `keychain` for a damaged record, `failed`
  */
 async function purgeApart(
   dir: string,
@@ -194,11 +200,11 @@ async function purgeApart(
   return left.map((path) => join(dir, path))
 }
 
-/** Empties a folder of this user. Returns the paths that are left. */
+/** Empties a folder that belongs to this user. Returns the paths that remain. */
 async function empty(dir: string): Promise<readonly string[]> {
   const lock = takeLock(dir)
   try {
-    // Deletes the secrets before the files, because the files list them.
+    // Delete the secrets before the files, because the files list the secrets.
     await forgetStored(dir)
     const left = removeContents(dir)
     rmSync(join(dir, LOCK), { force: true })
@@ -211,13 +217,12 @@ async function empty(dir: string): Promise<readonly string[]> {
 }
 
 /**
- * Removes the contents of a state folder. Files elsewhere, such as a mail folder, are not
- * touched.
- * @param say called with a message for each foreign path that is left, and for unreachable
- *   secrets
- * @throws StartError: stateInUse while a daemon holds the folder; stateUnsafe for a link, and for
- *   another user’s folder unless this is root; keychain
- * @throws AppError keychain_locked; nothing was removed then
+ * Removes the contents of a state folder. Files elsewhere, such as a mail folder, are not removed.
+ * @param say called with a message for each path that remains, and for secrets that cannot be
+ * reached
+ * @throws StartError: `stateInUse` while a daemon uses the folder; `stateUnsafe` for a link, and
+ * for another user's folder unless the caller is root; `keychain`
+ * @throws AppError `keychain_locked`; in this case nothing was removed
  */
 export async function purge(
   { stateDir }: Pick<Config, 'stateDir'>,

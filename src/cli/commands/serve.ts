@@ -1,4 +1,4 @@
-/** countersignd serve: the daemon. countersignd server: an account server for many daemons. */
+/** `serve` runs the daemon. `server` runs an account server for many daemons. */
 import { newLog } from '../../log.ts'
 import { VERSION } from '../../runtime/version.ts'
 import type { Command } from '../command.ts'
@@ -36,7 +36,7 @@ The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lin
     const stopped = askedToStop()
     const { serve } = await import('../../daemon/daemon.ts')
     const holder = await holderOf(settings.stateDir, null)
-    // Without the lock, `serve` fails with an error that names the owner of the lock.
+    // If another process owns the lock, `serve` fails with an error that names that process.
     if ('daemon' in holder) holder.daemon.close()
     const daemon = await serve(settings, log, 'lock' in holder ? holder.lock : undefined)
     const { address, accountAddress } = daemon

@@ -1,4 +1,4 @@
-/** The commands that install, remove, check and print the service of the daemon. */
+/** The commands that install, remove, check and print the daemon's service. */
 import { EXIT, StartError } from '../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
 import {
@@ -23,12 +23,12 @@ import { askedThere, stateDirOf } from '../service/state-dir.ts'
 import { type Purge, requireGone, purgeAll, uninstall } from '../service/uninstall.ts'
 
 interface ServiceReport extends ServiceState {
-  /** The file that defines the service; null if it is not installed. */
+  /** The path of the file that defines the service; null if it is not installed. */
   readonly installed: string | null
   readonly healthy: boolean
 }
 
-/** Queries the manager, and also the daemon if the manager reports that it runs. */
+/** Asks the service manager for the state and, if the service is running, also the daemon. */
 async function reportOf(machine: Host, definition: Definition): Promise<ServiceReport> {
   const { file, ask, health } = definition
   const isThere = machine.look(file.path) !== null
@@ -54,10 +54,10 @@ function linesOf({ installed, enabled, running, since, healthy }: ServiceReport)
 const SCOPE_HELP = `  --user     the service of this user, which runs while the user is logged in (default, except for root)
   --system   the service of the whole machine, which starts at boot and runs as a user of its own (default for root)`
 
-/** Returns the machine to operate on. Tests replace it. */
+/** Returns the machine to operate on. Tests pass a different one. */
 type MachineOf = (env: NodeJS.ProcessEnv) => Host
 
-/** A user’s home on another system than this one. */
+/** An example of a home folder, for printing the definition for another system. */
 const HOMES: Readonly<Record<ServicePlatform, string>> = {
   linux: '/home/you',
   darwin: '/Users/you',
@@ -81,7 +81,7 @@ function asked(invocation: Invocation, machineOf: MachineOf): Asked {
     uid,
     env,
   }
-  // The definition for another system assumes the executable of that system.
+  // The definition for another system assumes that the program is a single executable.
   const isCopied = self.isExecutable || wanted.scope === 'system' || platform !== machine.platform
   return {
     machine,
@@ -125,7 +125,7 @@ const quoted = (word: string) => (/[\s"]/.test(word) ? JSON.stringify(word) : wo
 const LINGER = ' To keep it running while you are logged out: loginctl enable-linger'
 
 /**
- * Returns the commands for a machine.
+ * Returns the service commands for a machine.
  * @param purge empties a state folder
  */
 export const serviceCommands = (machineOf: MachineOf, purge: Purge) =>
@@ -192,7 +192,7 @@ ${SCOPE_HELP}
           )
         const definition = definitionOf(platform, wanted)
         const { keeps } = definition
-        // Read before the settings that name the folder are removed.
+        // Read the settings now, because they name the state folder and will be removed.
         const stateDir = isPurge
           ? await stateDirOf(machine, platform, definition)
           : await stateDirOf(machine, platform, definition).catch(() => null)

@@ -23,23 +23,24 @@ import { shown } from '../table.ts'
 import { readBytes, readPublicKey, readStampFile } from './stamp.ts'
 
 /**
- * The data of the state folder against which a stamp is verified.
- * These are the key logs of the own account and its contacts, which of their keys were accepted,
- * and the key of the account server’s receipts. The folder is opened read-only and never created;
- * a daemon may use it at the same time.
+ * The data in the state folder that a stamp is verified against.
+ *
+ * These are the key logs of the user's own account and its contacts, which of their keys were
+ * accepted, and the key that signs the account server's receipts. The folder is opened read-only
+ * and never created. A daemon may use it at the same time.
  */
 interface StampMemory {
-  /** Why there is no data, as a clause; null if the folder was read. */
+  /** The reason why there is no data, as a clause; null if the folder was read. */
   readonly missing: string | null
-  /** The signed-in account and its device; null if no user is signed in. */
+  /** The user's account and device; null if no user is signed in. */
   readonly own: { readonly account: string; readonly device: string } | null
-  /** The key of the server's receipts, pinned at enrolment; null if no user is signed in. */
+  /** The key of the server's receipts, stored at enrolment; null if no user is signed in. */
   readonly receiptKey: PublicJwk | null
   /**
-   * Returns the entries of an account’s cached key log; none for an account that is not cached.
+   * Returns the entries of an account's cached key log; an empty list if the account is not cached.
    */
   readonly keyLog: (account: string) => readonly string[]
-  /** Returns the generation of another account’s keys that this device has accepted. */
+  /** Returns the generation of another account's keys that this device has accepted. */
   readonly accepted: (account: string) => number
 }
 
@@ -61,7 +62,7 @@ function memoryIn(db: DatabaseSync): StampMemory {
     return nothing('the state folder is from before the first release of countersignd')
   if (version > newest) return nothing('a newer countersignd wrote the state folder')
   const logs = logRows(db)
-  // The table of an earlier version may lack columns until the next start.
+  // In an earlier version, this table may lack columns until the next start of the daemon.
   const trust = version === newest ? trustRows(db) : null
   const facts = readFacts({ meta: metaRows(db) })
   return {
@@ -69,14 +70,16 @@ function memoryIn(db: DatabaseSync): StampMemory {
     own: facts && { account: facts.account, device: facts.device },
     receiptKey: facts?.receiptKey ?? null,
     keyLog: (account) => logs.read('keylog', account),
-    // For an account that is not followed, the first keys are valid: the account id certifies
+    // If an account is not followed, its first keys are accepted, because the account id certifies
     // them.
     accepted: (account) => trust?.get(account)?.pinned ?? 1,
   }
 }
 
 /**
- * Runs a function with the data. A folder that cannot be read counts as empty, with the reason.
+ * Runs a function with the data of the state folder.
+ *
+ * A folder that cannot be read counts as empty, and the data names the reason.
  */
 async function withMemory<T>(
   config: Pick<Config, 'stateDir' | 'system'>,
@@ -99,21 +102,21 @@ async function withMemory<T>(
   }
 }
 
-/** Why the signer counts as known: by `--root`, as the own account, or as a cached one. */
+/** Why the signer is known: by `--root`, as the user's own account, or as a cached account. */
 type Signer = 'root' | 'own' | 'remembered' | 'unknown'
 
 interface Checked {
   readonly facts: StampFacts
   readonly signer: Signer
-  /** The result for the receipt. `unknown_key`: this device has no key that verifies it. */
+  /** The result for the receipt. `unknown_key`: this device has no key that can verify it. */
   readonly receipt: 'verified' | 'unknown_key' | 'none'
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
 /**
- * Returns the given root in lower case; null if there is none.
- * @throws UsageError for a text that is not a SHA-256 hash
+ * Returns the given root in lower case; null if none was given.
+ * @throws UsageError if the text is not a SHA-256 hash
  */
 function rootGiven(text: string | boolean | undefined): string | null {
   if (text === undefined) return null
@@ -124,7 +127,7 @@ function rootGiven(text: string | boolean | undefined): string | null {
   )
 }
 
-/** Returns whether a receipt names this key; false for a receipt that cannot be read. */
+/** Returns whether a receipt names this key; false if the receipt cannot be read. */
 function isReceiptOf(receipt: string, key: PublicJwk): boolean {
   try {
     return parseJws(receipt, 'receipt+jws').kid === thumbprint(key)
@@ -135,8 +138,9 @@ function isReceiptOf(receipt: string, key: PublicJwk): boolean {
 }
 
 /**
- * Returns the key to verify a receipt with: the given one, or the pinned one if the receipt names
- * it.
+ * Returns the key to verify a receipt with; null if there is none.
+ *
+ * This is the given key or, if the receipt names it, the stored key.
  */
 function keyFor({ receipt }: StampFile, given: PublicJwk | null, pinned: PublicJwk | null) {
   if (given !== null || pinned === null || receipt === undefined) return given
@@ -144,9 +148,11 @@ function keyFor({ receipt }: StampFile, given: PublicJwk | null, pinned: PublicJ
 }
 
 /**
- * Returns whether `generation` belongs to the account with the accepted generation `accepted`.
- * The account id certifies the first generation; a recovery key links others. Anyone can sign a
- * reset that is not linked, so an unlinked generation before the accepted one counts for nothing.
+ * Returns whether an account with the accepted generation `accepted` owns `generation`.
+ *
+ * The account id certifies the first generation, and a recovery key links other generations. Anyone
+ * can sign a reset that is not linked, so a generation that is not linked to the accepted one is
+ * rejected.
  */
 const isAccepted = (log: KeyLog, accepted: number, generation: number): boolean =>
   generation === 1 || isLinked(log, accepted, generation) || isLinked(log, generation, accepted)
@@ -178,7 +184,7 @@ async function check(
     remembered: memory.keyLog,
     ...(serverKey === null ? {} : { serverKey }),
   })
-  // A signal can end the command between two slices.
+  // The verification runs in slices, so that a signal can end the command between two of them.
   const facts = await inSlices(steps)
   const signer = signerOf(facts, memory, of.root)
   const isChecked = facts.receipt !== null

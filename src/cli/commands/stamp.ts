@@ -28,7 +28,7 @@ export const readBytes = (path: string): Promise<Buffer> =>
     throw unreadable(path, error)
   })
 
-/** Returns the members of a JSON object in a file; none for any other content. */
+/** Returns the members of a JSON object in a file; an empty object for any other content. */
 async function readMembers(path: string): Promise<Record<string, unknown>> {
   const text = (await readBytes(path)).toString('utf8')
   try {
@@ -42,14 +42,14 @@ const noStamp = (path: string) =>
   new UsageError(`"${path}" is not a stamp. Usage: countersignd stamp verify FILE STAMP`)
 
 /**
- * Reads a stamp file, or an answer of POST /api/v1/stamp, which contains one.
+ * Reads a stamp file, or an answer of POST /api/v1/stamp, which contains the same members.
  * @throws UsageError
  */
 export async function readStampFile(path: string): Promise<StampFile> {
   const { stamp, key_log: keyLog, receipt } = await readMembers(path)
   const isLog = Array.isArray(keyLog) && keyLog.every((entry) => typeof entry === 'string')
   if (typeof stamp !== 'string' || !isLog) throw noStamp(path)
-  // The API returns null if the account server gave none.
+  // The API returns null if the account server did not give a receipt.
   const given = receipt ?? undefined
   if (given !== undefined && typeof given !== 'string') throw noStamp(path)
   return {
@@ -77,7 +77,9 @@ export async function readPublicKey(path: string): Promise<PublicJwk> {
 }
 
 /**
- * Returns the content of a small file, so that the stamp states its length; otherwise its hash.
+ * Returns the content of a file up to CONTENT_BYTES, so that the stamp states its length.
+ *
+ * For a larger file, returns its hash.
  */
 async function contentOf(file: string) {
   const { size } = await stat(file)
@@ -89,7 +91,7 @@ async function contentOf(file: string) {
 
 /**
  * Creates a file and runs `work` to fill it. Deletes the file if `work` fails.
- * @throws AppError conflict
+ * @throws AppError `conflict`
  */
 async function fillNew<T>(path: string, work: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path, 'wx').catch((error: NodeJS.ErrnoException) => {
@@ -128,7 +130,7 @@ this command prints, or with any library for JWS and Ed25519. To see the root of
       throw unreadable(file, error)
     })
     const path = String(options['out'] ?? `${file}.stamp`)
-    // The file is created before anything is signed, so that no registered stamp is lost.
+    // Create the file before anything is signed, so that a registered stamp cannot be lost.
     const made = await fillNew(path, async (to) => {
       const answer = await withApi((api) =>
         api.stamp.create({

@@ -2,7 +2,8 @@ import type { Api, Command, Invocation } from '../command.ts'
 import { shown } from '../table.ts'
 
 /**
- * Writes the notices of this device to standard error, a line each. Throws the daemon’s errors.
+ * Writes this device's notices to standard error, one per line.
+ * @throws the errors of the daemon
  */
 export async function showNotices({ io, withApi }: Pick<Invocation, 'io' | 'withApi'>) {
   const { notices } = await withApi((api) => api.status.read({}))

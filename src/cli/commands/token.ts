@@ -6,7 +6,7 @@ const SCOPES = ['read', 'write', 'full'] as const
 const SCOPE_NEEDED = '--scope must be given: read, write or full.'
 
 /**
- * Parses the value of --scope.
+ * Parses the value of `--scope`.
  * @throws UsageError
  */
 function scopeIn(text: string): (typeof SCOPES)[number] {

@@ -1,13 +1,14 @@
 /**
- * Completion for bash 3.2 (the version in macOS) and later. Does not need the package
- * bash-completion.
+ * Completion for bash 3.2 (the version in macOS) and later.
+ *
+ * It does not need the package bash-completion.
  */
 import { type CompletionPoint, quotedForShell as quoted, valuesIn } from './places.ts'
 
 const branch = (patterns: readonly string[], action: string) =>
   `    ${patterns.map(quoted).join(' | ')}) ${action} ;;`
 
-/** Returns one branch for all patterns with the same action. */
+/** Returns one branch for all patterns that have the same action. */
 function branches(cases: readonly (readonly [pattern: string, action: string])[]): string {
   const byAction = Map.groupBy(cases, ([, action]) => action)
   return [...byAction]
@@ -24,7 +25,7 @@ const next = ({ next: of }: CompletionPoint) =>
   of.length === 0 ? '' : ` next=${quoted(of.map(({ word }) => word).join(' '))}`
 const words = (list: readonly string[]) => `words=${quoted(list.join(' '))}`
 
-/** Returns a script to be sourced. */
+/** Returns a script for `source`. */
 export function bashScript(places: readonly CompletionPoint[]): string {
   const paths = places.map(({ path }) => path).filter((path) => path !== '')
   const values = valuesIn(places).map(({ path, name, value }) => {

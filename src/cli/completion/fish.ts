@@ -1,7 +1,7 @@
 /** Completion for fish. */
 import type { CompletionPoint, Option } from './places.ts'
 
-/** Returns a text in single quotes for fish, where a backslash escapes the next character. */
+/** Returns a text in single quotes for fish, in which a backslash escapes the next character. */
 const quoted = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`
 
 const begin = (path: string, where = 'at') =>
@@ -21,7 +21,7 @@ const ofPlace = ({ path, next, options, words, file }: CompletionPoint): string[
   ...options.map((option) => ofOption(path, option)),
 ]
 
-/** Returns a script to be sourced. */
+/** Returns a script for `source`. */
 export function fishScript(places: readonly CompletionPoint[]): string {
   const paths = places.map(({ path }) => path).filter((path) => path !== '')
   return `# Completion of countersignd for fish. For this shell: countersignd completion fish | source

@@ -1,13 +1,15 @@
-/** The positions in a command line where a word may be completed, made from the command table. */
+/**
+ * The positions in a command line where a word can be completed.
+ *
+ * They are generated from the command table.
+ */
 import type { Command, Commands } from '../command.ts'
 
-/**
- * What a position accepts: a file name, one of several words, or a value unknown to the shell.
- */
+/** What a position accepts: a file name, one of several words, or a value unknown to the shell. */
 type Value = 'file' | 'other' | readonly string[]
 
 export interface Option {
-  /** The name with its dashes. */
+  /** The name, including the dashes. */
   readonly name: string
   /** null if the option takes no value. */
   readonly value: Value | null
@@ -22,7 +24,7 @@ interface Usage {
 }
 
 const isWord = (text: string) => /^[a-z][a-z0-9-]*$/.test(text)
-/** `STAMP` stands for the file of a stamp. */
+/** Whether a placeholder stands for a file. `STAMP` is a stamp file. */
 const isFile = (text: string) => /^(\w+_)?FILE$|^STAMP$/.test(text)
 
 function valueOf(placeholder: string): Value {
@@ -32,8 +34,10 @@ function valueOf(placeholder: string): Value {
 }
 
 /**
- * Parses a usage line. Omits options that neither it nor the help names: only the program itself
- * uses those.
+ * Parses a usage line.
+ *
+ * Options that neither the usage line nor the help names are omitted, because only the program
+ * itself uses them.
  */
 export function usageOf({ usage, help, options = {} }: Command): Usage {
   const parts = usage
@@ -67,7 +71,7 @@ interface NextWord {
   readonly summary: string
 }
 
-/** The position after the words of a command or of a group. The first one is before any word. */
+/** The position after the words of a command or a group. The first position is before any word. */
 export interface CompletionPoint {
   readonly path: string
   /** The words that continue the name of a command. */
@@ -88,7 +92,7 @@ const BEFORE_ALL: CompletionPoint = {
   file: false,
 }
 
-/** Returns a name and all its prefixes: `token` and `token create` for `token create`. */
+/** Returns a name and all its beginnings: `token` and `token create` for `token create`. */
 const pathsTo = (name: string): string[] => {
   const words = name.split(' ')
   return words.map((_, i) => words.slice(0, i + 1).join(' '))
@@ -128,5 +132,5 @@ export const valuesIn = (places: readonly CompletionPoint[]) =>
     options.flatMap(({ name, value }) => (value === null ? [] : [{ path, name, value }])),
   )
 
-/** Returns a text in single quotes for a shell of the Bourne family. */
+/** Returns a text in single quotes for a Bourne-compatible shell. */
 export const quotedForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

@@ -1,8 +1,10 @@
-/** Completion for PowerShell. If it returns nothing, PowerShell completes file names. */
+/** Completion for PowerShell. If the script returns nothing, PowerShell completes file names. */
 import { type CompletionPoint, valuesIn } from './places.ts'
 
 /**
- * Returns a text in single quotes for PowerShell, which also accepts typographic ones as quotes.
+ * Returns a text in single quotes for PowerShell.
+ *
+ * PowerShell accepts typographic single quotes as quotes too, so they are also doubled.
  */
 const quoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201b]/g, '$&$&')}'`
 
@@ -12,7 +14,7 @@ const entry = (key: string, words: readonly string[]) =>
 const table = (name: string, entries: readonly string[]) =>
   `    $${name} = @{\n${entries.join('\n')}\n    }`
 
-/** Returns a script for the profile. */
+/** Returns a script for the user's profile. */
 export function powershellScript(places: readonly CompletionPoint[]): string {
   const values = valuesIn(places).map(({ path, name, value }) =>
     entry(`${path} ${name}`, typeof value === 'string' ? [] : value),

@@ -1,6 +1,7 @@
 /**
- * Completion for zsh: sourced after compinit, or stored as `_countersignd` in a folder of
- * `fpath`.
+ * Completion for zsh.
+ *
+ * The script is sourced after compinit, or stored as `_countersignd` in a folder of `fpath`.
  */
 import { type CompletionPoint, quotedForShell as quoted, valuesIn } from './places.ts'
 
@@ -29,7 +30,7 @@ function ofPlace({ path, next, options, words, file }: CompletionPoint): string 
   return `    ${quoted(path)})\n${steps.map((step) => `      ${step}\n`).join('')}      ;;`
 }
 
-/** Returns a script to be sourced. */
+/** Returns the script. */
 export function zshScript(places: readonly CompletionPoint[]): string {
   const values = valuesIn(places).map(({ path, name, value }) => {
     const action = value === 'file' ? 'files=1' : value === 'other' ? ':' : list('values', value)

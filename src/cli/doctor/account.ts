@@ -1,4 +1,4 @@
-/** Checks the account of this device: session, copied keys, notices, recovery key, last sync. */
+/** Checks this device's account: session, copied keys, notices, recovery key, last sync. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../../crypto/refusal.ts'
@@ -14,7 +14,10 @@ const RECOVERY = 'recovery'
 const NO_PAPER =
   'no recovery key. To be able to recover the account if all devices are lost, run "countersignd recovery create"'
 
-/** Age of the last sync in milliseconds beyond which `verify` is inconclusive (`sync_stale`). */
+/**
+ * How old the last sync may be, in milliseconds. After that, `verify` is inconclusive
+ * (`sync_stale`).
+ */
 const STALE_MS = 7 * 86_400_000
 
 function nobody({ config }: DoctorContext): Finding {
@@ -66,7 +69,7 @@ function signedIn({ config, memory: { identity } }: DoctorContext): Finding {
   return ok(NAME, `${account}, device ${device}, ${server === null ? 'embedded' : `at ${server}`}`)
 }
 
-/** Returns a failure if a sync found another copy of this device’s keys in use. */
+/** Returns a failure if a sync found that another copy of this device's keys is in use. */
 const copied = ({ memory: { identity, copyWarning } }: DoctorContext): Finding[] =>
   identity === null || copyWarning === null
     ? []
@@ -76,7 +79,7 @@ function synced({ memory, config: { backendUrl }, now }: DoctorContext): Finding
   const { lastSync, lastGoodSync } = memory
   const age = lastGoodSync === null ? null : now() - Date.parse(lastGoodSync)
   const when = age === null ? 'never' : `${durationText(age)} ago`
-  // The embedded account is never stale: its data is on this device.
+  // The embedded account cannot be stale, because its data is on this device.
   if (backendUrl !== null && (age === null || age > STALE_MS))
     return warn(
       SYNC,
@@ -93,8 +96,9 @@ function synced({ memory, config: { backendUrl }, now }: DoctorContext): Finding
 }
 
 /**
- * Reports whether a recovery key is in force.
- * Returns nothing for a key log that does not verify: the notices of a sync report its errors.
+ * Reports whether a recovery key is active.
+ *
+ * Returns nothing if the key log does not verify, because the notices of a sync report that.
  */
 async function recovery({
   memory: { identity, keyLog, notices },

@@ -6,13 +6,15 @@ import type { Memory } from './memory.ts'
 import type { ServerLook } from './server-answer.ts'
 import type { Finding } from './finding.ts'
 
-/** The input of every check. A value that several checks need is read once, at its first use. */
+/**
+ * The input of every check. A value that several checks need is read once, when it is first used.
+ */
 export interface DoctorContext {
   readonly env: NodeJS.ProcessEnv
   /** The settings that could be read from the environment. An invalid setting is absent. */
   readonly config: Partial<Config>
   readonly faults: readonly StartError[]
-  /** Current time in Unix milliseconds. */
+  /** Returns the current time in Unix milliseconds. */
   readonly now: () => number
   readonly holding: () => Promise<Holding>
   readonly memory: Memory
@@ -22,7 +24,7 @@ export interface DoctorContext {
 }
 
 export interface DoctorCheck {
-  /** The name of the report line for an error that the check itself throws. */
+  /** The name in the report for an error that the check itself throws. */
   readonly name: string
   readonly run: (ground: DoctorContext) => readonly Finding[] | Promise<readonly Finding[]>
 }

@@ -1,4 +1,4 @@
-/** Checks this program and its environment: reports invalid settings, or the settings in force. */
+/** Checks this program and its environment. Reports invalid settings, or the active settings. */
 import { existsSync } from 'node:fs'
 import { peerCheck } from '../../auth/peer.ts'
 import { StartError } from '../../errors.ts'
@@ -8,7 +8,7 @@ import { chosenToken } from '../api.ts'
 import type { DoctorCheck, DoctorContext } from './check.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 
-/** The listing with the owner of each connection. The check of the token route depends on it. */
+/** The kernel's list of connections with their owners. The check of the token route needs it. */
 const LISTING = '/proc/self/net/tcp'
 
 function peers({ config }: DoctorContext, platform: NodeJS.Platform): Finding {
@@ -39,7 +39,7 @@ function peers({ config }: DoctorContext, platform: NodeJS.Platform): Finding {
   )
 }
 
-/** Checks this program and what the operating system provides to it. */
+/** Checks this program, and what the operating system provides to it. */
 export const programCheck = (platform: NodeJS.Platform = process.platform): DoctorCheck => ({
   name: 'program',
   run(ground) {
@@ -60,7 +60,7 @@ export const programCheck = (platform: NodeJS.Platform = process.platform): Doct
 
 const NAME = 'configuration'
 
-/** Yields the validations that otherwise run only when a setting is used. */
+/** Yields the validations of settings that otherwise run only when the settings are used. */
 function* usedLater({ config }: DoctorContext): Generator<() => unknown> {
   const { tokenUsers, caFile, token, tokenFile } = config
   if (tokenUsers !== undefined) yield () => peerCheck(tokenUsers)

@@ -1,4 +1,4 @@
-/** Checks the lock of the state folder and the daemon that should hold it. */
+/** Checks the lock of the state folder, and the daemon that should own the lock. */
 import { readFileSync } from 'node:fs'
 import { hostsOf } from '../../http/address.ts'
 import { VERSION } from '../../runtime/version.ts'
@@ -12,7 +12,7 @@ import { greet, healthIn, type Holding } from './lock-owner.ts'
 const NAME = 'daemon'
 
 /**
- * Returns whether a signal stopped the process, so that it waits to be continued.
+ * Returns whether a process is stopped by a signal and waits to be continued.
  * @see proc_pid_stat(5)
  */
 function isStopped(pid: number): boolean {
@@ -27,8 +27,9 @@ const who = (pid: number | null) =>
   pid === null ? 'a process' : `process ${pid} (${processName(pid) ?? '?'})`
 
 /**
- * Returns version and address of an account server that runs without a daemon, or null.
- * It locks its folder as a daemon does, but writes no `runtime.json`.
+ * Returns the version and the address of an account server that runs without a daemon, or null.
+ *
+ * Such a server locks its folder as a daemon does, but does not write `runtime.json`.
  */
 async function serverAlone({ config }: DoctorContext): Promise<string | null> {
   const { accountBind, accountPort } = config
@@ -120,7 +121,7 @@ export const daemonCheck: DoctorCheck = {
   },
 }
 
-/** Checks the daemon of the whole machine for a user who cannot read its state folder. */
+/** Checks the daemon of the whole machine, for a user who cannot read its state folder. */
 export const systemCheck: DoctorCheck = {
   name: NAME,
   async run({ config }) {

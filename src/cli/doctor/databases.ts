@@ -1,7 +1,9 @@
 /**
- * Checks the databases: integrity, and a schema version that this program supports; and that each
- * line of the audit log follows from the line before it. How long that takes depends on the disk,
- * so a subprocess does it.
+ * Checks the databases and the audit log.
+ *
+ * A database must be intact and have a supported schema version. Each line of the audit log must
+ * follow from the previous line. The duration depends on the disk, so a subprocess runs these
+ * checks.
  */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -66,7 +68,7 @@ function judged(db: DatabaseSync, path: string, { file, versions, query }: Kind)
   return ok(file, `intact, version ${number} of ${newest}${older}, ${sizeOf(statSync(path).size)}`)
 }
 
-/** Checks one database. The subprocess calls it. */
+/** Checks one database. Called in the subprocess. */
 function lookThrough(stateDir: string, kind: Kind): Finding[] {
   const { file: name } = kind
   const path = join(stateDir, name)
@@ -105,9 +107,10 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
 }
 
 /**
- * Returns whether a database is missing that must exist.
- * The keychain is chosen once `state.db` is complete. If `keychain.json` exists without
- * `state.db`, this is not a first start.
+ * Returns whether a database that must exist is missing.
+ *
+ * The keychain is chosen when `state.db` is complete. If `keychain.json` exists but `state.db` does
+ * not, this is not a first start.
  */
 const isLost = (stateDir: string, path: string) =>
   existsSync(`${path}-wal`) ||
@@ -132,14 +135,14 @@ export const databaseChecks: readonly DoctorCheck[] = KINDS.map(({ file }) => ({
   },
 }))
 
-/** The checks that the subprocess runs, by name of the check. */
+/** The checks that run in the subprocess, by name. */
 export const databasesApart = Object.fromEntries(
   KINDS.map((kind) => [kind.file, (stateDir: string) => lookThrough(stateDir, kind)]),
 ) as Record<Kind['file'], (stateDir: string) => Finding[]>
 
 const NAME = 'audit log'
 
-/** Verifies the whole audit log. The subprocess calls it. */
+/** Verifies the whole audit log. Called in the subprocess. */
 export function auditApart(stateDir: string): Finding[] {
   try {
     const { lines, from, cut, fault } = verifyAudit(stateDir)
@@ -190,7 +193,7 @@ function hasLog(stateDir: string): boolean {
   try {
     return auditFiles(stateDir).length > 0
   } catch {
-    // The folder is missing, or this user may not list it. The check of files reports both.
+    // The folder is missing, or this user may not list it. The check of the files reports both.
     return false
   }
 }

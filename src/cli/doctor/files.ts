@@ -1,6 +1,4 @@
-/**
- * Checks the state folder, its contents, the folders above it, and the free space on its disk.
- */
+/** Checks the state folder, its contents, its parent folders, and the free space on its disk. */
 import {
   type Stats,
   accessSync,
@@ -19,19 +17,20 @@ import { type DoctorCheck } from './check.ts'
 const FOLDER = 'state folder'
 const FILES = 'files'
 
-/** Further findings are counted and not named. */
+/** How many findings are named. Any others are only counted. */
 const MOST_NAMED = 5
-/** Limit of entries checked: a folder of mail may hold any number. */
+/** The maximum number of entries that are checked, because a mail folder can have any number. */
 const MOST_SEEN = 20_000
-/** A temporary file younger than this many milliseconds may belong to a write in progress. */
+/** The minimum age of a stray temporary file, in milliseconds. A younger one may be in use. */
 const STRAY_MS = 60_000
 
 const SCARCE = 100_000_000
 const NONE_LEFT = 5_000_000
 
 /**
- * Network file systems by the numbers of statfs(2).
- * SQLite’s locks and shared memory do not work reliably on them.
+ * Network file systems, by their numbers in statfs(2).
+ *
+ * SQLite's locks and shared memory do not work reliably on them.
  * @see https://sqlite.org/wal.html
  */
 const NETWORK: Readonly<Record<number, string>> = {
@@ -48,19 +47,19 @@ function look(path: string): Stats | null {
   try {
     return lstatSync(path)
   } catch (error) {
-    // A folder above may be a file.
+    // A parent of the path may be a file.
     if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTDIR') return null
     throw error
   }
 }
 
 /**
- * Returns whether a path lies where systemd keeps the state of its services.
+ * Returns whether a path is in the folder in which systemd stores the state of its services.
  * @see systemd.exec(5), StateDirectory=
  */
 const isOfService = (dir: string): boolean => resolve(dir).startsWith('/var/lib/')
 
-/** Returns the nearest existing folder above a path. */
+/** Returns the nearest parent folder that exists. */
 function above(path: string): string {
   const parent = dirname(path)
   return parent === path || look(parent) !== null ? parent : above(parent)
@@ -82,7 +81,7 @@ function missing(dir: string): Finding[] {
   }
 }
 
-/** Returns the fault of the folder itself, or null. */
+/** Returns the fault of the folder itself; null if there is none. */
 function folderFault(dir: string, stat: Stats): Finding | null {
   if (stat.isSymbolicLink())
     return fail(
@@ -110,12 +109,12 @@ function folderFault(dir: string, stat: Stats): Finding | null {
   )
 }
 
-/** Yields every entry below a folder. It does not follow links. */
+/** Yields every entry below a folder. Links are not followed. */
 function* entriesBelow(dir: string): Generator<{ path: string; stat: Stats }> {
   for (const name of readdirSync(dir)) {
     const path = join(dir, name)
     const stat = look(path)
-    // The entry was deleted after the folder was listed.
+    // The entry was deleted after the folder had been listed.
     if (stat === null) continue
     yield { path, stat }
     if (stat.isDirectory()) yield* entriesBelow(path)
@@ -168,7 +167,8 @@ function contents(dir: string, now: number): Finding[] {
 }
 
 /**
- * Reports folders above that another user may write to.
+ * Reports parent folders that another user may write to.
+ *
  * Such a user can replace the state folder.
  */
 function parents(dir: string): Finding[] {
@@ -177,7 +177,7 @@ function parents(dir: string): Finding[] {
   for (let path = realpathSync(dirname(dir)), last = ''; path !== last; path = dirname(path)) {
     last = path
     const { uid, gid, mode } = statSync(path)
-    // In a folder with the sticky bit only its owner can rename an entry.
+    // In a folder with the sticky bit, only the owner of an entry can rename it.
     const open = (mode & 0o1000) === 0 ? mode & 0o022 : 0
     if (uid !== 0 && uid !== me)
       found.push(
@@ -243,9 +243,7 @@ function room(path: string): Finding[] {
   return [...away, ok('disk', found)]
 }
 
-/**
- * Runs each check on its own, so that an error in one does not hide the findings of the others.
- */
+/** Runs each check separately, so that an error in one does not hide the findings of the others. */
 function each(name: string, looks: readonly (() => readonly Finding[])[]): Finding[] {
   return looks.flatMap((of) => {
     try {

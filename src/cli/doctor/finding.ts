@@ -1,4 +1,4 @@
-/** The findings of `doctor` and their formats. No check of `doctor` changes anything. */
+/** The findings of `doctor` and how they are formatted. */
 import { withoutKeys } from '../../crypto/encoding/redact.ts'
 
 export type FindingState = 'ok' | 'warn' | 'fail'
@@ -12,7 +12,7 @@ export interface Finding {
   readonly remedy: string | null
 }
 
-/** Makes a finding. Redacts what looks like a secret, so that a report can be shared. */
+/** Creates a finding. Text that looks like a secret is redacted, so that a report can be shared. */
 const finding = (
   state: FindingState,
   name: string,
@@ -26,27 +26,27 @@ export const warn = (name: string, found: string, remedy: string): Finding =>
 export const fail = (name: string, found: string, remedy: string): Finding =>
   finding('fail', name, found, remedy)
 
-/** Returns the message of a thrown value in one line. */
+/** Returns the message of a thrown value as one line. */
 export const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ')
 
-/** Returns a text as one word for a shell. Quotes it only if it contains special characters. */
+/** Returns a text as one word for a shell. It is quoted only if it has special characters. */
 export const shellWord = (text: string): string =>
   /^[\w.:/[\]-]+$/.test(text) ? text : shellQuoted(text)
 
-/** Returns a text in single quotes, for a shell command that the user copies. */
+/** Returns a text in single quotes for a shell command that the user copies. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const
 
-/** Returns a size in bytes in a readable unit. */
+/** Returns a size in bytes as text in a readable unit. */
 export function sizeOf(bytes: number): string {
   const unit = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1)
   const value = bytes / 1000 ** unit
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
 }
 
-/** Returns a time span in its longest unit. */
+/** Returns a time span in milliseconds as text in its longest suitable unit. */
 export function durationText(ms: number): string {
   const seconds = Math.round(Math.abs(ms) / 1000)
   const [length, unit] =

@@ -1,6 +1,7 @@
 /**
- * Checks that the keychain recorded in the state folder returns the keys it should hold.
- * It writes nothing to the keychain.
+ * Checks that the keychain that the state folder records returns the expected keys.
+ *
+ * Nothing is written to the keychain.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +14,7 @@ import { type Finding, fail, ok, messageOf } from './finding.ts'
 import { type DoctorCheck, type DoctorContext } from './check.ts'
 
 const NAME = 'keychain'
-/** The keychain entry of an enrolled device’s keys, as in `device/identity/own-keys.ts`. */
+/** The name of the keychain entry with a device's keys; see `device/identity/own-keys.ts`. */
 const KEYS = 'device'
 
 const UNLOCK =
@@ -29,7 +30,7 @@ function remedyFor(error: unknown, backend: string, choice: Config['keychain']):
     : 'Check the disk, and the permissions of the state folder.'
 }
 
-/** Returns the source of the key for the sealed files. */
+/** Returns where the key for the encrypted files comes from. */
 function keyFrom({ credentialsDir, stateDir }: Omit<Where, 'keychain'>): string {
   const credential = credentialsDir === null ? null : join(credentialsDir, 'countersign-key')
   return credential !== null && existsSync(credential)
@@ -39,7 +40,7 @@ function keyFrom({ credentialsDir, stateDir }: Omit<Where, 'keychain'>): string 
 
 type Where = Pick<Config, 'stateDir' | 'credentialsDir' | 'keychain'>
 
-/** Returns the recorded backend, or an empty text if it cannot be read. */
+/** Returns the recorded backend; an empty text if it cannot be read. */
 function recordedIn(stateDir: string): string {
   try {
     const text = readPrivate(join(stateDir, 'keychain.json')) ?? ''
@@ -50,8 +51,9 @@ function recordedIn(stateDir: string): string {
 }
 
 /**
- * Opens the recorded keychain and reads the keys of the device if there is one.
- * The subprocess calls it, because a keychain may hang.
+ * Opens the recorded keychain and reads the device's keys, if there is a device.
+ *
+ * Called in the subprocess, because a keychain can hang.
  */
 export async function keychainApart({ config, memory }: DoctorContext): Promise<Finding[]> {
   const { stateDir, credentialsDir = null, keychain: choice = 'auto' } = config

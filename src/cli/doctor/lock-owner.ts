@@ -1,6 +1,7 @@
 /**
- * Finds the owner of the state folder’s lock and checks that it is the folder’s daemon.
- * Does not take the lock from another process.
+ * Finds the owner of a state folder's lock, and checks that it is the folder's daemon.
+ *
+ * The lock is never taken from another process.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync } from 'node:fs'
@@ -17,11 +18,11 @@ import { isDamage } from '../../storage/database-file.ts'
 import { isResult } from '../../storage/sqlite.ts'
 import { shellQuoted, messageOf } from './finding.ts'
 
-/** The list of all file locks on Linux. */
+/** Linux lists all file locks in this file. */
 const LOCKS = '/proc/locks'
 
 const PATIENCE_MS = 5000
-/** A longer reply to the greeting does not come from a daemon. */
+/** The maximum size of a reply to the greeting, in bytes. A daemon never sends a longer one. */
 const MOST_BYTES = 65_536
 
 const AGAIN = 'Correct the problem with the folder, then run: countersignd doctor'
@@ -38,22 +39,23 @@ export type Holding =
     }
   | {
       readonly state: 'silent'
-      /** The owner of the lock, if the system shows it. */
+      /** The process that owns the lock, if the system shows it. */
       readonly pid: number | null
-      /** The contents of `runtime.json`; null if it is missing or damaged. */
+      /** The contents of `runtime.json`; null if the file is missing or damaged. */
       readonly runtime: Runtime | null
       readonly why: string
     }
 
 /**
- * Returns the process that holds a lock on a file, or null if the system does not show it.
+ * Returns the process that has locked a file; null if the system does not show it.
  * @param locks the text of `/proc/locks`
  * @see proc_locks(5)
  */
 export function lockerIn(locks: string, inode: bigint): number | null {
   for (const line of locks.split('\n')) {
     const cells = line.trim().split(/\s+/)
-    // Example: "1: POSIX ADVISORY WRITE 123 fe:01:4711 …". "->" precedes a waiting process.
+    // Example: "1: POSIX ADVISORY WRITE 123 fe:01:4711 …". "->" is before a process that waits for
+    // the lock.
     const [, , , kind, pid, file = ''] = cells
     if (kind === 'WRITE' && file.split(':')[2] === String(inode)) return Number(pid) || null
   }
@@ -66,19 +68,20 @@ function lockerOf(path: string): number | null {
 }
 
 /**
- * Returns whether a process holds the lock. Acquires a free lock for the test and releases it at
- * once.
+ * Returns whether any process has the lock.
+ *
+ * For this test, a free lock is acquired and released immediately.
  */
 function isHeld(path: string): boolean {
-  // The journal belongs to a killed owner or to a live one. SQLite would delete that of a killed
-  // one.
+  // The journal belongs to an owner that is running or was killed. SQLite would delete the journal
+  // of a killed owner.
   if (existsSync(`${path}-journal`) && existsSync(LOCKS)) return lockerOf(path) !== null
   const url = pathToFileURL(path)
-  // Opens the file only if it exists.
+  // This mode opens the file only if it exists.
   url.search = 'mode=rw'
   const db = new DatabaseSync(url, { timeout: 0 })
   try {
-    // With the journal in memory, no journal file appears beside the database.
+    // With the journal in memory, no journal file is created next to the database.
     db.exec('pragma journal_mode = memory; begin immediate; rollback')
     return false
   } catch (error) {
@@ -94,14 +97,14 @@ interface Greeting {
   readonly body: string
 }
 
-/** Asks a daemon for its proof. Sends no credential. */
+/** Requests a daemon's proof. No credential is sent. */
 export function greet(address: string, nonce: string, patienceMs = PATIENCE_MS): Promise<Greeting> {
   return new Promise((resolve, reject) => {
     const req = request(new URL('/health', address), {
       agent: false,
       headers: { 'Countersign-Nonce': nonce },
     })
-    // A limit for the whole reply: a daemon that sends single bytes does not extend it.
+    // The limit is for the whole reply, so that a server that sends single bytes cannot extend it.
     const late = setTimeout(() => req.destroy(new Error('it does not answer')), patienceMs)
     req.once('close', () => clearTimeout(late))
     req.on('error', reject)
@@ -121,7 +124,7 @@ export function greet(address: string, nonce: string, patienceMs = PATIENCE_MS):
   })
 }
 
-/** Returns the health that a server of this project reported, or null for another text. */
+/** Returns the health that a server of this project reported; null for any other text. */
 export function healthIn(body: string): v.InferOutput<typeof Health> | null {
   try {
     const parsed = v.safeParse(Health, JSON.parse(body))
@@ -149,7 +152,7 @@ async function proven(stateDir: string, runtime: Runtime): Promise<Holding | str
   }
 }
 
-/** Returns the owner of a state folder. Never throws. */
+/** Returns the owner of a state folder's lock. Never throws. */
 export async function holdingOf(stateDir: string | undefined): Promise<Holding> {
   if (stateDir === undefined)
     return { state: 'unknown', why: 'the state folder is not known', remedy: AGAIN }

@@ -1,5 +1,6 @@
 /**
- * Checks where the embedded account server sends mail and questions for the assistant.
+ * Checks where the embedded account server sends mail, and the settings of the assistant.
+ *
  * The only network access is a connection to the mail relay.
  */
 import { accessSync, constants, existsSync } from 'node:fs'
@@ -52,7 +53,7 @@ export const mailCheck: DoctorCheck = {
   },
 }
 
-/** Reads the key file as each question to the assistant does. Shows neither key nor address. */
+/** Reads the key file as each question to the assistant does. Neither key nor address is shown. */
 export const assistantCheck: DoctorCheck = {
   name: 'assistant',
   run({ config }) {

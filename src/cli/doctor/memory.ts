@@ -1,6 +1,4 @@
-/**
- * The contents of `state.db` that the checks need. The daemon may write to it at the same time.
- */
+/** The contents of `state.db` that the checks need. A daemon may write to it at the same time. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncReport } from '../../api/rest/sync.ts'
@@ -16,14 +14,14 @@ export interface Memory {
   /** Whether the database exists and could be read. */
   readonly readable: boolean
   readonly identity: Facts | null
-  /** The cached key log of the own account. */
+  /** The cached key log of the user's own account. */
   readonly keyLog: readonly string[]
-  /** The warning that another copy of this device’s keys is in use; null if none was found. */
+  /** The warning that another copy of this device's keys is in use; null if no copy was found. */
   readonly copyWarning: string | null
   readonly lastSync: SyncReport | null
   readonly lastGoodSync: string | null
   readonly notices: readonly Notice[]
-  /** The highest window of words already used; 0 before the first. */
+  /** The highest window in which words were used; 0 if none were. */
   readonly highestWindow: number
 }
 
@@ -38,9 +36,7 @@ const NOTHING: Memory = {
   highestWindow: 0,
 }
 
-/**
- * Reads the contents of a state folder. Returns empty values if there is no readable database.
- */
+/** Reads the data from a state folder. If no database can be read, returns empty values. */
 export function memoryOf(stateDir: string | undefined): Memory {
   if (stateDir === undefined) return NOTHING
   const path = join(stateDir, 'state.db')
@@ -64,7 +60,7 @@ export function memoryOf(stateDir: string | undefined): Memory {
       db.close()
     }
   } catch {
-    // The check of databases reports the fault of the file.
+    // The check of the databases reports the fault of the file.
     return NOTHING
   }
 }

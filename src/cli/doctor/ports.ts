@@ -1,5 +1,6 @@
 /**
- * Checks the ports of the daemon: free, its own, or in use by another program.
+ * Checks the daemon's ports: free, used by the daemon itself, or used by another program.
+ *
  * Also checks which program listens on the same port of the other loopback address.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -11,13 +12,14 @@ import type { DoctorCheck, DoctorContext } from './check.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 import { greet, healthIn, type Holding } from './lock-owner.ts'
 
-/** The state of a listening socket in the listings of the kernel. */
+/** The state of a listening socket in the kernel's lists. */
 const LISTENS = '0A'
 const PATIENCE_MS = 2000
 
 /**
- * Returns whether a process accepts connections there. A host that does not respond counts as
- * none.
+ * Returns whether a process accepts connections on a port.
+ *
+ * A host that does not respond in time counts as not listening.
  */
 export function isTaken(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -67,12 +69,16 @@ function socketsOf(pid: string): string[] {
       }
     })
   } catch {
-    // The process belongs to another user or has ended.
+    // The process belongs to another user, or has ended.
     return []
   }
 }
 
-/** Returns the name of a process: of its executable if this user may read that. */
+/**
+ * Returns the name of a process.
+ *
+ * This is the name of its executable, if this user may read it.
+ */
 export function processName(pid: number): string | null {
   try {
     return basename(readlinkSync(`/proc/${pid}/exe`))
@@ -89,10 +95,10 @@ function commandOf(pid: number): string | null {
   }
 }
 
-/** Returns the process that listens on a port, or null if this user may not see it. */
+/** Returns the process that listens on a port; null if this user may not see it. */
 function listenerOn(family: 4 | 6, port: number): Listener | null {
   const inodes = inodesOn(family, port)
-  // An IPv6 socket may accept IPv4 as well.
+  // An IPv6 socket can accept IPv4 connections too.
   if (family === 4) for (const inode of inodesOn(6, port)) inodes.add(inode)
   if (inodes.size === 0) return null
   const links = new Set([...inodes].map((inode) => `socket:[${inode}]`))
@@ -117,13 +123,14 @@ const who = (listener: Listener | null) =>
     ? 'a program whose name the system does not show to this user'
     : `${listener.name} (process ${listener.pid})`
 
-/** Returns the process that may have the ports; null if no process may, or it is unknown. */
+/** Returns the process that should be using the ports; null if there is none or it is unknown. */
 const ownPid = (holding: Holding): number | null =>
   holding.state === 'proven' || holding.state === 'silent' ? holding.pid : null
 
 /**
  * Returns whether the server at an address answers with the health of a countersignd.
- * This is no proof. It is used where the system does not show the owner of a port.
+ *
+ * This is not a proof. It is used if the system does not show the owner of a port.
  */
 async function looksOurs(bind: string, port: number): Promise<boolean> {
   try {
@@ -155,8 +162,9 @@ async function own(port: Port, holding: Holding): Promise<Finding> {
 
 /**
  * Warns if another program listens on the same port of the other loopback address.
- * Browsers use either address for the name localhost, so its pages share the origin of the
- * daemon’s.
+ *
+ * For the name localhost, browsers use either address. Pages of that program therefore have the
+ * same origin as the daemon's pages.
  */
 async function squatted(port: Port, holding: Holding): Promise<Finding[]> {
   const other = otherOf(port.bind)
@@ -177,7 +185,7 @@ async function look(port: Port, holding: Holding): Promise<Finding[]> {
   return [await own(port, holding), ...(isLoopback(port.bind) ? await squatted(port, holding) : [])]
 }
 
-/** Returns the port of a running daemon that is not among those of the environment. */
+/** Returns the port of the running daemon, if it is not one of the configured ports. */
 function actual(holding: Holding, configured: readonly Port[]): Port[] {
   if (holding.state !== 'proven') return []
   const port = Number(new URL(holding.address).port || 80)
@@ -194,7 +202,7 @@ function configured({ config }: DoctorContext): Port[] {
     port: accountPort,
     setting: 'SVC_ACCOUNT_PORT',
   }
-  // With a remote account server no process listens there.
+  // With a remote account server, nothing listens on the account port.
   return [api, ...(backendUrl === null ? [account] : [])].filter(
     (one): one is Port => one.bind !== undefined && one.port !== undefined,
   )

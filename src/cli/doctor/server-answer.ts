@@ -1,4 +1,7 @@
-/** Queries a remote account server: each route once, within seconds, without credentials. */
+/**
+ * Sends requests to a remote account server: one to each route, within seconds, without
+ * credentials.
+ */
 import { clock } from '../../api/device/index.ts'
 import type { Route } from '../../api/route.ts'
 import { site } from '../../api/site/index.ts'
@@ -25,11 +28,11 @@ export type ServerLook =
       readonly tookMs: number
       /** The public URL that the server reports. */
       readonly publicUrl: string
-      /** The server’s clock minus the local one, in milliseconds. */
+      /** The server's clock minus the local clock, in milliseconds. */
       readonly offsetMs: number
     }
 
-/** Queries the account server of a configuration. Never throws. */
+/** Sends requests to the configured account server. Never throws. */
 export async function lookAtServer(
   { backendUrl: base, caFile = null }: Pick<Config, 'backendUrl'> & Partial<Config>,
   now: () => number,
@@ -67,7 +70,7 @@ export async function lookAtServer(
       version: (health as { version: string }).version,
       tookMs,
       publicUrl,
-      // Assumes that the server wrote its time halfway through the exchange (RFC 5905, section
+      // This assumes that the server took its time halfway through the exchange (RFC 5905, section
       // 8).
       offsetMs: Math.round(Date.parse(there) - (sentAt + answeredAt) / 2),
     }

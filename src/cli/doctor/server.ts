@@ -1,6 +1,8 @@
 /**
- * Checks by the answer of the account server: that it answers, that the configured URL is its
- * public one, and the clock of this machine, also against the highest window checked here.
+ * Checks the account server and, with its help, the clock of this machine.
+ *
+ * The server must answer, and its public URL must be the configured one. The clock is compared with
+ * the server's clock, and with the highest window in which words were checked here.
  */
 import { PERIOD_S, windowOf } from '../../crypto/code.ts'
 import type { DoctorCheck, DoctorContext } from './check.ts'
@@ -8,9 +10,7 @@ import { durationText, fail, type Finding, ok, shellWord, warn } from './finding
 
 const NAME = 'account server'
 
-/**
- * Returns the remedy. The errors name their own; this command lets the operator see the answer.
- */
+/** Returns a remedy: a command with which the operator sees the answer of the server. */
 const seen = (url: string) => `Check the answer yourself: curl -sS ${url}/health`
 
 export const serverCheck: DoctorCheck = {
@@ -49,8 +49,8 @@ export const serverCheck: DoctorCheck = {
 const CLOCK = 'clock'
 
 /**
- * Largest offset in milliseconds at which codes verify (docs/protocol.md, section 2,
- * `clock_uncertain`).
+ * The maximum offset in milliseconds at which codes verify.
+ * @see docs/protocol.md, section 2, `clock_uncertain`
  */
 const MOST_MS = 30_000
 const NOTABLE_MS = 5000
@@ -59,7 +59,7 @@ const SET = 'Set the clock from the network: timedatectl set-ntp true'
 
 function wentBack({ memory, now }: DoctorContext): Finding[] {
   const ahead = memory.highestWindow - windowOf(now())
-  // A contact with a fast clock makes the next window the highest.
+  // If a contact's clock is fast, the next window can be the highest one, which is no fault.
   if (ahead <= 1) return []
   return [
     fail(

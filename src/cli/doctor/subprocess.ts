@@ -1,8 +1,8 @@
 /**
- * Runs checks that may block (a keychain that hangs, a disk that does not respond) in a
- * subprocess.
- * The parent can end the subprocess. It reports each result as soon as it has it, so that no
- * finished result is lost.
+ * Runs checks in a subprocess if they can block, for example on a keychain or a disk.
+ *
+ * The parent process can kill the subprocess. The subprocess reports each result immediately, so
+ * that finished results are not lost.
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -11,23 +11,23 @@ import type { Finding } from './finding.ts'
 
 const PATIENCE_MS = 5000
 
-/**
- * The checks of each subprocess. A check that blocks does not affect those of the other
- * subprocess.
- */
+/** The checks of each subprocess. A blocked check does not affect the other subprocess. */
 const TOGETHER = [['state.db', 'account.db', 'audit log'], ['keychain']] as const
 export type Part = (typeof TOGETHER)[number][number]
 
-/** Returns the findings of a check, or null if it took too long. */
+/** Returns the findings of a check; null if the check took too long. */
 export type Apart = (part: Part) => Promise<readonly Finding[] | null>
 
-/** The format of the subprocess’s output: one JSON line for each check, after an empty line. */
+/**
+ * One line of the subprocess's output. The output is an empty line, then a JSON line for each
+ * check.
+ */
 export interface Told {
   readonly part: string
   readonly findings: readonly Finding[]
 }
 
-/** Returns a parsed line; null for a line cut off when the process was ended. */
+/** Returns a parsed line; null if the line was cut off when the process was killed. */
 function parsed(line: string): Told | null {
   try {
     return JSON.parse(line) as Told
@@ -36,7 +36,7 @@ function parsed(line: string): Told | null {
   }
 }
 
-/** Starts a subprocess for these checks. It exits by itself or is killed at the time limit. */
+/** Starts a subprocess for these checks. It exits by itself, or is killed at the time limit. */
 function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
   const told = new Map<string, readonly Finding[]>()
   const [program, ...words] = ownCommand()
@@ -46,7 +46,7 @@ function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
   })
   let late: NodeJS.Timeout | undefined
   createInterface({ input: child.stdout }).on('line', (line) => {
-    // The first line marks the start of the checks: the time limit excludes the start of the
+    // The first line marks the start of the checks. The time limit thus excludes the start of the
     // process.
     late ??= setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
     const one = parsed(line)
@@ -69,8 +69,10 @@ function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
 }
 
 /**
- * Returns a function that runs checks in subprocesses, started at the first check of each group.
- * @param env of the subprocesses
+ * Returns a function that runs checks in subprocesses.
+ *
+ * A subprocess is started when the first of its checks is run.
+ * @param env the environment of the subprocesses
  */
 export function newApart(env: NodeJS.ProcessEnv): Apart {
   const lookers = new Map<readonly Part[], Apart>()

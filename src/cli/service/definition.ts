@@ -1,26 +1,27 @@
 /**
- * The definition of a service on any system: its files, and the commands that start, stop and
- * query it.
+ * The definition of a service on any system.
+ *
+ * It consists of a file, and of the commands that start, stop and query the service.
  */
 
-/** `user` runs while the user is logged in; `system` runs from boot on under its own user. */
+/** `user`: runs while the user is logged in. `system`: runs from boot, as a separate user. */
 export type ServiceScope = 'user' | 'system'
 
-/** The systems that have a definition. */
+/** The systems for which there is a definition. */
 export const PLATFORMS = ['linux', 'darwin', 'win32'] as const
 export type ServicePlatform = (typeof PLATFORMS)[number]
 
-/** A command as separate words, run without a shell. */
+/** A command as separate words. It is run without a shell. */
 export type CommandWords = readonly [program: string, ...words: string[]]
 
-/** The input of a definition. */
+/** The input from which a definition is made. */
 export interface ServiceSettings {
   readonly scope: ServiceScope
-  /** The words that start this program; the command follows them. */
+  /** The words that start this program. The name of a command follows them. */
   readonly program: CommandWords
-  /** The user’s home folder, an absolute path. */
+  /** The absolute path of the user's home folder. */
   readonly home: string
-  /** The user’s id; null if the system has none. */
+  /** The user's uid; null if the system has none. */
   readonly uid: number | null
   readonly env: NodeJS.ProcessEnv
 }
@@ -32,66 +33,67 @@ export interface ServiceFile {
   readonly encoding: 'utf8' | 'utf16le'
 }
 
-/** The state of the service as its manager reports it. */
+/** The state of the service, as the service manager reports it. */
 export interface ServiceState {
   readonly enabled: boolean
   readonly running: boolean
-  /** The start time in the manager’s format; null if it reports none. */
+  /** The start time in the service manager's format; null if the manager does not report it. */
   readonly since: string | null
 }
 
 export interface Definition {
-  /** The name that the service manager uses. */
+  /** The service's name in the service manager. */
   readonly name: string
   readonly file: ServiceFile
-  /** The text by which the file names the program it runs. */
+  /** The text in the file that names the program. */
   readonly mark: string
-  /**
-   * Conditions checked before any write: a command that must succeed, and the remedy if it fails.
-   */
+  /** Checks before anything is written: each command must succeed, or its remedy is shown. */
   readonly demands: readonly { readonly words: CommandWords; readonly remedy: string }[]
-  /** Commands run before an older installation is replaced. Their result is ignored. */
+  /** Commands to run before an older installation is replaced. Their result is ignored. */
   readonly before: readonly CommandWords[]
-  /** The commands from the written file to the running service. They replace an older one. */
+  /** Commands that start the service after its file was written. They replace an older service. */
   readonly start: readonly CommandWords[]
   /** Whether the last command of `start` waits until the daemon answers. */
   readonly startWaits: boolean
   /**
-   * The commands that stop and disable the service, run before the file is removed. Their result
-   * is ignored.
+   * Commands that stop and disable the service, before its file is removed.
+   *
+   * Their result is ignored.
    */
   readonly end: readonly CommandWords[]
-  /** Commands run after the file was removed. */
+  /** Commands to run after the file was removed. */
   readonly after: readonly CommandWords[]
   readonly ask: CommandWords
   /** Parses the output of `ask`. */
   standing(answer: { readonly code: number | null; readonly out: string }): ServiceState
   /**
-   * Returns whether the output of `ask` shows that the daemon ended because a newer version had
-   * migrated its state.
+   * Returns whether the output of `ask` shows that the daemon refused its state.
+   *
+   * The daemon then ended because a newer version had migrated the state.
    */
   refusesState(answer: { readonly out: string }): boolean
-  /** The command that checks whether the daemon answers, and variables to add to the caller’s. */
+  /** The command that checks whether the daemon answers, and additional environment variables. */
   readonly health: { readonly words: CommandWords; readonly env: NodeJS.ProcessEnv }
-  /** The state folder; null if the environment of the service sets it. */
+  /** The state folder; null if the service's environment determines it. */
   readonly stateDir: string | null
-  /** Where the variables of the service are set. */
+  /** Where the service's environment variables are set. */
   readonly settings: string
   /**
-   * The files that remain when the service is removed, besides its state; null if the settings
-   * are in the definition itself.
+   * What remains when the service is removed, besides its state: the folder with its settings.
+   *
+   * Null if the settings are in the definition itself.
    */
   readonly keeps: string | null
-  /** How to read the log. */
+  /** How the user can read the log. */
   readonly log: string
 }
 
-/** Returns the command that waits until the daemon answers, for managers that do not wait. */
+/** Returns a command that waits until the daemon answers, for service managers that do not wait. */
 export const waiting = ({ health }: Definition): CommandWords => [...health.words, '--wait', '60']
 
 export const TITLE = 'Countersign: the daemon that holds the session and the keys of an account'
 
-/** Returns the path to which the executable is copied. */
+/** Returns the path that the executable is copied to. */
 export function unitPath(
   platform: ServicePlatform,
   { scope, home, env }: Omit<ServiceSettings, 'program'>,

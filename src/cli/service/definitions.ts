@@ -1,4 +1,4 @@
-/** Selects the definition by system, scope and program. */
+/** Selects the definition for a system, a scope and a program. */
 import { StartError } from '../../errors.ts'
 import { type Invocation, UsageError } from '../command.ts'
 import {
@@ -25,7 +25,7 @@ const isServicePlatform = (name: string): name is ServicePlatform =>
 /** The options that all service commands accept. */
 export const SCOPES = { user: { type: 'boolean' }, system: { type: 'boolean' } } as const
 
-/** Returns the requested scope. The default is `system` for root and `user` for other users. */
+/** Returns the requested scope (default: `system` for root, `user` for other users). */
 export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Host): ServiceScope {
   const { user, system } = options
   if (user === true && system === true)
@@ -35,8 +35,8 @@ export function scopeOf({ options }: Pick<Invocation, 'options'>, { uid }: Host)
 }
 
 /**
- * Returns the system of the definition.
- * @param named by an option; by default, this machine’s system
+ * Returns the system to make a definition for.
+ * @param named the value of the option; undefined for this machine's system
  */
 export function platformOf(
   named: string | boolean | undefined,

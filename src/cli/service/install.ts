@@ -1,7 +1,8 @@
 /**
- * Installs the service, or a new version over an older one.
- * Steps: the program, the key, the definition, and the commands that start it. If a step fails, a
- * new installation is removed, and an upgrade is rolled back.
+ * Installs the service, or upgrades an older installation.
+ *
+ * The steps are the program, the key, the definition, and the commands that start the service. If a
+ * step fails, a new installation is removed and an upgrade is rolled back.
  */
 import { randomBytes } from 'node:crypto'
 import { posix } from 'node:path'
@@ -11,14 +12,15 @@ import type { Host, Ran } from './machine.ts'
 import { forgetProgram, type Former, keepProgram, keptOf, putBack, startAgain } from './previous.ts'
 import { SYSTEM_SETTINGS, SYSTEM_STATE } from './systemd.ts'
 
-/** Returns a path and all its parents, from the root on. */
+/** Returns a path and all its parents, beginning with the root. */
 const waysTo = (path: string): string[] =>
   path === '/' ? ['/'] : [...waysTo(posix.dirname(path)), path]
 
 /**
- * Checks the file of a program, if it exists, and every folder above it: only root may be able to
- * replace the program that the system service runs.
- * @throws StartError stateUnsafe with the command that corrects the owner or mode
+ * Checks that only root can replace the program that the system service runs.
+ *
+ * The program's file, if it exists, and every folder above it are checked.
+ * @throws StartError `stateUnsafe` with the command that corrects the owner or the mode
  */
 export function requireOwnPlace(machine: Pick<Host, 'look'>, path: string): void {
   for (const step of waysTo(path)) {
@@ -43,15 +45,16 @@ const unsafe = (message: string) => new StartError('stateUnsafe', message)
 
 export const SEALING_KEY = `${SYSTEM_SETTINGS}/key`
 
-/** The key encrypted by systemd-creds(1), for a drop-in of the operator. */
+/** The key, encrypted by systemd-creds(1). An operator can use it in a drop-in. */
 const ENCRYPTED = `${SEALING_KEY}.cred`
 
 /**
- * Creates the key that seals the secrets of the system service, if there is none, from the key
- * inside the state folder if that has one. It is readable by root alone, and the service gets it as
- * a credential: without the key a copy of the state is useless.
+ * Creates the key that encrypts the system service's secrets, if there is no key.
+ *
+ * If the state folder contains a key, that key is used. Only root can read the file, and the
+ * service gets the key as a credential. Without the key, a copy of the state is useless.
  * @returns whether the key was created
- * @throws StartError keychain if there are sealed secrets and their key is missing
+ * @throws StartError `keychain` if there are encrypted secrets but their key is missing
  */
 export function makeSealingKey(machine: Host): boolean {
   if ([SEALING_KEY, ENCRYPTED].some((path) => machine.look(path) !== null)) return false
@@ -71,31 +74,30 @@ export function makeSealingKey(machine: Host): boolean {
 
 export interface Plan {
   readonly definition: Definition
-  /** The source and target of the executable; null if the program runs from its current path. */
+  /** Where the executable is copied from and to; null if it runs from its current path. */
   readonly copy: { readonly from: string; readonly to: string } | null
-  /** A file that only the first installation creates; null for none. */
+  /** A file that only the first installation creates; null if there is none. */
   readonly beside: { readonly path: string; make(): void } | null
   /**
-   * The installed service, with its own state folder for the health check; by default
-   * `definition`.
+   * The installed service, with its own state folder for the health check (default: `definition`).
    */
   readonly former?: Definition
 }
 
-/** Returns the bytes of a file as written to the disk. */
+/** Returns the bytes of a file in its encoding. */
 export const encoded = ({ content, encoding }: ServiceFile): Buffer =>
   Buffer.from(content, encoding)
 
 const shown = (words: CommandWords) => words.join(' ')
 
-/** Returns the exit code and the last eight lines of a command’s output, for diagnosis. */
+/** Returns the exit code and the last eight lines of a command's output. */
 const saidBy = ({ code, out, err }: Ran) =>
   [`(exit code ${code ?? 'none'})`, (err.trim() || out.trim()).split('\n').slice(-8).join('\n')]
     .join(' ')
     .trim()
 
 /**
- * Runs a command.
+ * Runs a command that must succeed.
  * @throws StartError with the command, its output and the remedy, if the command fails
  */
 async function demand(machine: Host, words: CommandWords, remedy: string): Promise<void> {
@@ -105,7 +107,7 @@ async function demand(machine: Host, words: CommandWords, remedy: string): Promi
 }
 
 /**
- * Runs a write.
+ * Runs a function that writes to the file system.
  * @throws StartError for an error of the file system; other errors unchanged
  */
 function step(what: string, work: () => void): void {
@@ -122,7 +124,7 @@ function step(what: string, work: () => void): void {
 }
 
 /**
- * Removes an installation as far as possible.
+ * Removes as much of an installation as possible.
  * @returns the paths that could not be removed, with the error codes
  */
 export async function takeAway(
@@ -154,7 +156,7 @@ async function start(machine: Host, { definition }: Plan): Promise<void> {
     )
 }
 
-/** Rolls back after a failed upgrade and returns the message about the result. */
+/** Rolls back a failed upgrade. Returns the message about the result. */
 async function backTo(machine: Host, former: Former, begun: boolean): Promise<string> {
   const faults = putBack(machine, former)
   if (faults.length > 0)
@@ -167,8 +169,8 @@ async function backTo(machine: Host, former: Former, begun: boolean): Promise<st
 }
 
 /**
- * Installs a plan.
- * @returns whether the service was installed before
+ * Installs the service as planned.
+ * @returns whether the service had been installed before
  * @throws StartError of the step that failed, after the removal or the rollback
  */
 export async function install(machine: Host, plan: Plan): Promise<{ wasThere: boolean }> {
@@ -186,7 +188,7 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
     if (beside !== null) step(beside.path, () => beside.make())
     if (copy !== null) step(keptOf(copy.to), () => void (kept = keepProgram(machine, copy.to)))
     const content = wasThere ? machine.read(file.path) : null
-    // From here on an older service may be stopped.
+    // From here on, an older service may have been stopped.
     begun = wasThere && definition.before.length > 0 && !definition.startWaits
     if (wasThere) for (const words of definition.before) await machine.run(words)
     if (copy !== null) step(copy.to, () => machine.copy(copy.from, copy.to, 0o755))
@@ -196,7 +198,7 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
     if (content !== null)
       former = { ...former, file: { path: file.path, content, mode: seen?.mode ?? file.mode } }
     begun = wasThere
-    // launchd keeps an old definition until the service is unloaded.
+    // launchd keeps the old definition until the service is unloaded.
     if (wasThere && !definition.startWaits)
       for (const words of definition.end) await machine.run(words)
     await start(machine, plan)

@@ -1,7 +1,8 @@
 /**
  * The property lists of launchd.
- * The agent runs while its user is logged in. The daemon runs from boot on as the user
- * `_countersign`, which must exist: launchd does not create it.
+ *
+ * The agent (scope `user`) runs while its user is logged in. The daemon (scope `system`) runs from
+ * boot as the user `_countersign`. This user must exist, because launchd does not create it.
  */
 import { StartError } from '../../errors.ts'
 import type { Definition, ServiceState, ServiceSettings, CommandWords } from './definition.ts'
@@ -12,15 +13,17 @@ const USER = '_countersign'
 const SYSTEM_STATE = '/Library/Application Support/Countersign'
 const SYSTEM_LOGS = '/Library/Logs/Countersign'
 
-/** An orderly shutdown takes up to fifteen seconds. */
+/**
+ * How long launchd waits for the end of the daemon, in seconds. A shutdown takes up to 15 seconds.
+ */
 const EXIT_S = 20
-/** The interval between two starts of a daemon that fails, in seconds. */
+/** The minimum time between two starts of a failing daemon, in seconds. */
 const THROTTLE_S = 10
 
 const strings = (texts: readonly string[]) =>
   texts.map((text) => `    <string>${escaped(text)}</string>\n`).join('')
 
-/** Returns a key and its value in XML. A value with nested elements has its own lines. */
+/** Returns a key and its value in XML. A value with nested elements is on separate lines. */
 const property = (key: string, value: string) => `  <key>${key}</key>\n  ${value}\n`
 const string = (key: string, text: string) => property(key, `<string>${escaped(text)}</string>`)
 const integer = (key: string, value: number) => property(key, `<integer>${value}</integer>`)
@@ -65,17 +68,17 @@ function standing({
   readonly code: number | null
   readonly out: string
 }): ServiceState {
-  // Loaded means enabled: `launchctl print` fails for a service that was booted out.
+  // A loaded service counts as enabled. `launchctl print` fails for a service that was unloaded.
   return { enabled: code === 0, running: /^\s*state = running$/m.test(out), since: null }
 }
 
-/** Returns the command that creates a folder owned by the daemon’s user, mode 0700. */
+/** Returns a command that creates a folder of mode 0700 for the daemon's user. */
 const folder = (path: string): CommandWords => [
   ...(['install', '-d', '-m', '0700', '-o', USER, '-g', USER] as const),
   path,
 ]
 
-/** Returns the property list of a scope, and the commands of launchctl(1). */
+/** Returns the property list for a scope, and the commands of launchctl(1). */
 export function launchd(wanted: ServiceSettings): Definition {
   const { scope, home, uid, program } = wanted
   const isSystem = scope === 'system'
@@ -126,9 +129,9 @@ const DICTIONARY = /<key>EnvironmentVariables<\/key>\s*<dict>((?:(?!<dict>)[^])*
 const PAIR = /\s*<key>([^<]*)<\/key>\s*<string>([^<]*)<\/string>\s*/y
 
 /**
- * Returns the EnvironmentVariables (launchd.plist(5)); none for an empty file.
- * @param path for the message
- * @throws StartError configuration for a list that cannot be parsed with certainty
+ * Returns the EnvironmentVariables of a property list (launchd.plist(5)); empty for an empty file.
+ * @param path the path of the file, for the message
+ * @throws StartError `configuration` if the list cannot be parsed unambiguously
  */
 export function fromPropertyList(content: Uint8Array, path: string): NodeJS.ProcessEnv {
   const text = Buffer.from(content).toString('utf8')

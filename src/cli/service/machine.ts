@@ -1,6 +1,7 @@
 /**
- * The operations on the machine that a service is installed on, behind one interface.
- * Files are written completely or not at all. Reads and replacements follow no links.
+ * The operations on the machine that the service is installed on, behind one interface.
+ *
+ * Files are written completely or not at all. Reading and replacing a file never follows links.
  */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -28,7 +29,7 @@ import { hasModes, isMissing } from '../../keychain/private-file.ts'
 import type { CommandWords } from './definition.ts'
 
 export interface Ran {
-  /** null if the program could not be started, or a signal ended it. */
+  /** The exit code; null if the program could not be started, or a signal ended it. */
   readonly code: number | null
   readonly out: string
   readonly err: string
@@ -43,31 +44,31 @@ export interface Seen {
 
 export interface Host {
   readonly platform: NodeJS.Platform
-  /** The user’s id; null if the system has none. */
+  /** The user's uid; null if the system has none. */
   readonly uid: number | null
   readonly home: string
   readonly env: NodeJS.ProcessEnv
-  /** This program: whether it is a single executable, and the words that start it. */
+  /** Whether this program is a single executable, and the words that start it. */
   readonly self: { readonly isExecutable: boolean; readonly words: CommandWords }
-  /** Returns the entry at an absolute path, without following a link; null if there is none. */
+  /** Returns the entry at an absolute path, without following links; null if there is none. */
   look(path: string): Seen | null
-  /** Returns the content of a regular file; null if there is none. */
+  /** Returns the content of a regular file; null if there is no such file. */
   read(path: string): Uint8Array | null
-  /** Returns the names in a folder; none if the folder is missing. */
+  /** Returns the names in a folder; an empty list if the folder is missing. */
   list(path: string): readonly string[]
-  /** Writes or replaces a file. Creates missing parent folders with mode 0755. */
+  /** Writes or replaces a file. Missing parent folders are created with mode 0755. */
   write(path: string, content: Uint8Array, mode: number): void
-  /** As `write`, with the content of another file. */
+  /** Like `write`, with the content of another file. */
   copy(from: string, to: string, mode: number): void
-  /** Removes a file. A missing file is no error. */
+  /** Removes a file. It is not an error if the file is missing. */
   remove(path: string): void
-  /** Removes an empty folder. Returns whether the folder no longer exists. */
+  /** Removes a folder if it is empty. Returns whether the folder no longer exists. */
   removeFolder(path: string): boolean
   /** Runs a program to its end, without a shell. */
   run(words: CommandWords, env?: NodeJS.ProcessEnv): Promise<Ran>
 }
 
-/** Time limit of a command in milliseconds. A start of the service may wait ninety seconds. */
+/** The time limit of a command in milliseconds. A start of the service may wait 90 seconds. */
 const LONGEST_MS = 180_000
 const MOST_BYTES = 1 << 20
 
@@ -115,8 +116,9 @@ function readRegular(path: string): Uint8Array | null {
 }
 
 /**
- * Limits the search for programs to absolute folders of PATH, so that the current folder does not
- * count.
+ * Returns an environment in which PATH has only absolute folders.
+ *
+ * Programs are therefore never searched for in the current folder.
  */
 function withSanePath(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   if (process.platform === 'win32') return env
@@ -140,8 +142,8 @@ const run: Host['run'] = ([program, ...words], env = {}) =>
   })
 
 /**
- * Returns the machine of this process.
- * @param root a prefix for every path that is read or written, for an installation into a folder
+ * Returns the machine that this process runs on.
+ * @param root a prefix for every path, for an installation into a folder
  */
 export function thisMachine(env: NodeJS.ProcessEnv, root = ''): Host {
   const at = (path: string) => root + path

@@ -1,21 +1,22 @@
 /**
- * The installation before an upgrade: kept until the new version answers, restored if it does
- * not.
- * The messages about it state what was checked afterwards.
+ * Keeps the previous installation until the new version answers, and restores it otherwise.
+ *
+ * The messages about the restored installation state what was checked afterwards.
  */
 import { type Definition, waiting } from './definition.ts'
 import type { Host } from './machine.ts'
 
 /**
  * Returns the path for the copy of the previous program.
- * It is in the same folder, so that the same users could change it.
+ *
+ * The copy is in the same folder, so only users who can change the program can change the copy.
  */
 export const keptOf = (place: string): string => place.replace(/[^/\\]+$/, '.$&.before')
 
 export interface Former {
   /** The path of the program and of its copy; null if no program was replaced. */
   readonly program: { readonly place: string; readonly kept: string } | null
-  /** The replaced file; null if none was. */
+  /** The replaced file; null if no file was replaced. */
   readonly file: {
     readonly path: string
     readonly content: Uint8Array
@@ -27,7 +28,7 @@ export interface Former {
 
 /**
  * Copies the program at a path.
- * @returns the path of the copy; null if there is no program, or a link with a missing target
+ * @returns the path of the copy; null if there is no program, or a link to a missing file
  */
 export function keepProgram(machine: Host, place: string): string | null {
   if (machine.look(place) === null) return null
@@ -41,7 +42,7 @@ export function keepProgram(machine: Host, place: string): string | null {
   }
 }
 
-/** Removes the copy. If that fails, the next installation replaces it. */
+/** Removes the copy. If this fails, the next installation replaces the copy. */
 export function forgetProgram(machine: Host, kept: string | null): void {
   try {
     if (kept !== null) machine.remove(kept)
@@ -50,7 +51,7 @@ export function forgetProgram(machine: Host, kept: string | null): void {
   }
 }
 
-/** Restores the files. Returns a message for each that could not be restored. */
+/** Restores the files. Returns a message for each file that could not be restored. */
 export function putBack(machine: Host, { program, file }: Former): string[] {
   const faults: string[] = []
   const attempt = (work: () => void, fault: string) => {
@@ -77,7 +78,7 @@ export function putBack(machine: Host, { program, file }: Former): string[] {
 
 /**
  * Starts the previous service again.
- * @returns its state, as the end of a sentence
+ * @returns the state of the service, as the end of a sentence
  */
 export async function startAgain(machine: Host, { definition }: Former): Promise<string> {
   const { before, end, start, startWaits, health, ask } = definition

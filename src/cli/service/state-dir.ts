@@ -1,6 +1,7 @@
 /**
- * Determines the state folder of the installed service from its own settings.
- * The environment of the caller does not count. The settings are read before any removal; if they
+ * Determines the state folder of the installed service from the service's own settings.
+ *
+ * The caller's environment is ignored. The settings are read before anything is removed. If they
  * are ambiguous, the operation fails and changes nothing.
  */
 import { readConfig } from '../../config/config.ts'
@@ -16,7 +17,7 @@ const IN_DROP_IN = /SVC_STATE_DIR|STATE_DIRECTORY|XDG_STATE_HOME|\bHOME=|Environ
 
 /**
  * Reads a file; returns no bytes if it is missing.
- * @throws StartError configuration if the file cannot be read
+ * @throws StartError `configuration` if the file cannot be read
  */
 function contentOf(machine: Host, path: string): Uint8Array {
   try {
@@ -32,7 +33,7 @@ function contentOf(machine: Host, path: string): Uint8Array {
 
 /**
  * Rejects drop-ins that set a folder.
- * @throws StartError configuration
+ * @throws StartError `configuration`
  */
 function requireNoDropIn(machine: Host, { file, settings }: Definition): void {
   for (const name of machine.list(`${file.path}.d`)) {
@@ -49,12 +50,12 @@ function requireNoDropIn(machine: Host, { file, settings }: Definition): void {
   }
 }
 
-/** Returns the variables that the user’s systemd passes to each of its services. */
+/** Returns the variables that the user's systemd passes to all its services. */
 async function environmentOfManager(machine: Host, { demands }: Definition) {
   const words: CommandWords = ['systemctl', '--user', 'show-environment']
   const { code, out } = await machine.run(words)
   if (code !== 0) throw new StartError('failed', demands[0]?.remedy ?? words.join(' '))
-  // systemctl quotes special values as $'…'. The parser of lines rejects those.
+  // systemctl writes special values as $'…', which the parser of lines rejects.
   const lines = out.split('\n').filter((line) => NAMES.some((name) => line.startsWith(`${name}=`)))
   const odd = lines.find((line) => /=["']|=\$'|\\/.test(line))
   if (odd !== undefined)
@@ -81,8 +82,8 @@ async function environmentOf(
 }
 
 /**
- * Returns the state folder of the service as an absolute path.
- * @param list the property list; by default the installed one
+ * Returns the absolute path of the service's state folder.
+ * @param list the content of the property list; undefined for the installed one
  * @throws StartError with a remedy, if the settings are ambiguous
  */
 export async function stateDirOf(
@@ -104,8 +105,9 @@ export async function stateDirOf(
 }
 
 /**
- * Returns the definition with its health check directed to the state folder of the service.
- * Returns it unchanged if the folder cannot be determined.
+ * Returns the definition with a health check that uses the service's state folder.
+ *
+ * If the folder cannot be determined, the definition is returned unchanged.
  */
 export async function askedThere(
   machine: Host,
@@ -123,10 +125,11 @@ export async function askedThere(
   }
 }
 
-// Only the white space of systemd counts: no other space of Unicode, no byte order mark.
+// Only the white space that systemd recognises is skipped: no other Unicode space, no byte order
+// mark.
 const LINE = /^[ \t]*([^=]*?)[ \t]*=[ \t]*([^]*?)[ \t]*$/
 const QUOTED = /^(["'])([^"'\\]*)\1$/
-/** Matches a quoted value that ends on its line, with any content. */
+/** Matches a quoted value that ends on the same line, with any content. */
 const CLOSED = /^(?:"(?:[^"\\]|\\[^])*"|'[^'\\]*')$/
 
 function textOf(content: Uint8Array): string | null {
@@ -137,23 +140,24 @@ function textOf(content: Uint8Array): string | null {
   }
 }
 
-/** Returns the value of a line; null if it cannot be parsed with certainty. */
+/** Returns the value in a line; null if it cannot be parsed unambiguously. */
 function valueOf(raw: string): string | null {
   const quoted = QUOTED.exec(raw)
   if (quoted !== null) return quoted[2] ?? ''
   return /^["']|\\/.test(raw) ? null : raw
 }
 
-/** Returns whether a line continues on the next one, or may do so. */
+/** Returns whether a line continues on the next line, or could continue. */
 const isOpen = (line: string, raw: string) =>
   line.endsWith('\\') || (/^["']/.test(raw) && !CLOSED.test(raw))
 
 /**
- * Returns the values of some variables in an environment file, parsed as systemd does
- * (systemd.exec(5), EnvironmentFile=). Rejects every line that is ambiguous. The last line of a
- * name counts.
- * @param path for the message, which contains no value
- * @throws StartError configuration for a line that cannot be parsed with certainty
+ * Returns the values of some variables in an environment file, parsed as systemd does.
+ *
+ * If a variable occurs more than once, the last line counts. Every ambiguous line is rejected.
+ * @param path the path of the file, for the message, which contains no value
+ * @throws StartError `configuration` for a line that cannot be parsed unambiguously
+ * @see systemd.exec(5), EnvironmentFile=
  */
 function fromEnvironmentFile(
   content: Uint8Array,

@@ -1,9 +1,9 @@
 /**
- * The units of systemd.
- * The system unit runs as a dynamic user, sees only its own folder of the machine, and gets the
- * key of its keychain as a credential. The user unit uses only settings without a namespace:
- * inside one, the daemon could not reach the user’s session bus, nor see the owner of a
- * connection.
+ * The systemd units.
+ *
+ * The system unit runs as a dynamic user, can see only its own folder of the machine, and gets the
+ * key of its keychain as a credential. The user unit uses only settings that need no namespace. In
+ * a namespace, the daemon could not reach the user's session bus or see the owner of a connection.
  */
 import { SYSTEM } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
@@ -17,20 +17,20 @@ import {
 
 const UNIT = 'countersignd.service'
 
-/** The state folder of a service with a dynamic user. `/var/lib/countersign` is a link to it. */
+/** The state folder of a service with a dynamic user. */
 export const SYSTEM_STATE = '/var/lib/private/countersign'
-/** The link that systemd creates to that folder. */
+/** The link to that folder, which systemd creates. */
 export const STATE_LINK = SYSTEM.state
-/** The settings and the key of the system service, managed by the operator of the machine. */
+/** The folder with the settings and the key of the system service. The operator manages it. */
 export const SYSTEM_SETTINGS = '/etc/countersign'
 
 /**
- * Returns one word for a command line in a unit.
+ * Returns one word of a command line in a unit.
  * @param isPath whether it is the first word, in which systemd expands no variables
  * @see systemd.syntax(7), systemd.service(5) "Command lines"
  */
 function word(text: string, isPath: boolean): string {
-  // A line feed ends the line of a unit: systemd would not run the rest.
+  // A line feed ends a line of a unit, so systemd would not run the rest of the command.
   if (/\p{Cc}/u.test(text) || (isPath && /["'\\]/.test(text)))
     throw new StartError(
       'failed',
@@ -44,10 +44,7 @@ function word(text: string, isPath: boolean): string {
 const commandLine = (program: readonly string[], rest: string) =>
   `${program.map((text, at) => word(text, at === 0)).join(' ')} ${rest}`
 
-/**
- * Process settings of both units. A blocked system call returns an error, as on a kernel without
- * it.
- */
+/** Settings of both units. A blocked system call returns an error, as on a kernel without it. */
 const HARDENED = `NoNewPrivileges=yes
 LockPersonality=yes
 RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
@@ -61,7 +58,8 @@ SystemCallErrorNumber=EPERM
 LimitCORE=0
 UMask=0077`
 
-// No MemoryDenyWriteExecute: V8 compiles code. No PrivateUsers: every peer would have uid 65534.
+// Two settings are missing on purpose. With MemoryDenyWriteExecute, V8 could not compile code. With
+// PrivateUsers, every peer would have uid 65534.
 const CONFINED = `CapabilityBoundingSet=
 PrivateDevices=yes
 PrivateMounts=yes
@@ -79,8 +77,9 @@ ProtectSystem=strict
 RemoveIPC=yes`
 
 /**
- * User, folders and credentials of the system unit. The machine key is optional, because its path
- * is relative (systemd.exec(5)).
+ * The user, the folders and the credentials of the system unit.
+ *
+ * The key of a machine account is optional, because its path is relative (systemd.exec(5)).
  */
 const OWN = `User=countersign
 DynamicUser=yes
@@ -94,15 +93,16 @@ LoadCredential=countersign-key:${SYSTEM_SETTINGS}/key
 LoadCredential=countersign-machine-key`
 
 /**
- * Exit codes of errors that would recur: wrong usage or configuration; a state folder that is
- * unsafe, newer, or from before the first release.
+ * The exit codes after which a restart is useless, because the error would recur.
+ *
+ * These are wrong usage or configuration, and a state folder that is unsafe, too new, or older than
+ * the first release.
  */
 const FINAL = '2 3 6 7 12'
 
 const unit = (wanted: ServiceSettings) => {
   const isSystem = wanted.scope === 'system'
-  // For the user unit code 8 is not final: the keychain may belong to a session that the user
-  // unlocks a little later.
+  // In the user unit, code 8 is not final: the user may unlock the keychain a little later.
   const final = isSystem ? `${FINAL} 8` : FINAL
   return `# Written by "countersignd service install". Make changes in a drop-in: systemctl${isSystem ? '' : ' --user'} edit countersignd
 [Unit]
@@ -131,14 +131,15 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 }
 
 /**
- * Environment of a caller without a state folder, so that the health check finds the daemon of
- * the machine.
+ * An environment in which the health check finds the daemon of the machine.
+ *
+ * It is the environment of a caller who has no state folder.
  */
 const ANYBODY = { SVC_STATE_DIR: '', STATE_DIRECTORY: '', XDG_STATE_HOME: '/nonexistent' }
 
 const ASKED = 'ActiveState,UnitFileState,ActiveEnterTimestamp,ExecMainStatus'
 
-/** Parses a time in systemd’s format: Sun 2026-11-22 01:51:04 UTC. */
+/** Parses a time in systemd's format, such as `Sun 2026-11-22 01:51:04 UTC`. */
 function instant(text = ''): string | null {
   const [, date, time] = /(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC$/.exec(text) ?? []
   return date === undefined ? null : `${date}T${time}Z`
@@ -154,7 +155,7 @@ function standing({ out }: { readonly out: string }): ServiceState {
   }
 }
 
-/** Returns the unit of a scope, and the commands of systemctl(1). */
+/** Returns the unit for a scope, and the commands of systemctl(1). */
 export function systemd(wanted: ServiceSettings): Definition {
   const { scope, home, env, program } = wanted
   const isSystem = scope === 'system'

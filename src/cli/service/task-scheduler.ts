@@ -1,8 +1,8 @@
 /**
- * The task for the Task Scheduler of Windows.
- * A Windows service must use the API of the service manager, which a Node program does not. The
- * task of a user starts when the user logs on, that of the system at boot, as the account
- * LocalService.
+ * The task for the Windows Task Scheduler.
+ *
+ * A Windows service must use the service manager's API, which a Node program cannot do. A user's
+ * task starts when the user logs on. The system's task starts at boot, as the account LocalService.
  */
 import { win32 } from 'node:path'
 import {
@@ -16,10 +16,12 @@ import {
 import { escaped } from './xml.ts'
 
 const TASK = 'Countersign'
-/** The well-known SID of LocalService. The account’s name depends on the language of Windows. */
+/**
+ * The well-known SID of LocalService. The name of the account depends on the language of Windows.
+ */
 const LOCAL_SERVICE = 'S-1-5-19'
 
-/** Quotes an argument by the rules of CommandLineToArgvW. */
+/** Quotes an argument for CommandLineToArgvW. */
 export function argument(text: string): string {
   if (text !== '' && !/[\s"]/.test(text)) return text
   return `"${text.replace(/(\\*)"/g, '$1$1\\"').replace(/\\+$/, '$&$&')}"`
@@ -32,8 +34,7 @@ function task(wanted: ServiceSettings): string {
   const isSystem = wanted.scope === 'system'
   const user = escaped(userOf(wanted))
   const [program, ...words] = [...wanted.program, 'serve']
-  // A console without a window. Otherwise a window stays on the user’s desktop while the daemon
-  // runs.
+  // A console without a window. Otherwise the user would see a window while the daemon is running.
   const [command, ...args] = isSystem
     ? [program, ...words]
     : ['%SystemRoot%\\System32\\conhost.exe', '--headless', program, ...words]
@@ -94,8 +95,9 @@ ${
 }
 
 /**
- * Parses the state that `Get-ScheduledTask` prints, which is English in every language; that of
- * schtasks is not.
+ * Parses the state that `Get-ScheduledTask` prints.
+ *
+ * Unlike the output of schtasks, it is in English in every language of Windows.
  */
 function standing({
   code,
@@ -113,13 +115,14 @@ function standing({
   }
 }
 
-/** Returns the task of a scope, and the commands of schtasks. */
+/** Returns the task for a scope, and the commands of schtasks. */
 export function taskScheduler(wanted: ServiceSettings): Definition {
   const { scope, env, program } = wanted
   const isSystem = scope === 'system'
   const path = win32.join(win32.dirname(unitPath('win32', wanted)), 'countersignd.task.xml')
   const windows = env['SystemRoot'] ?? 'C:\\Windows'
-  // An absolute path, because Windows searches for a bare name in the current folder first.
+  // The path is absolute, because Windows searches the current folder first for a name without a
+  // path.
   const schtasks = (...words: string[]): CommandWords => [
     `${windows}\\System32\\schtasks.exe`,
     ...words,
@@ -135,7 +138,7 @@ export function taskScheduler(wanted: ServiceSettings): Definition {
       ? `<Command>${escaped(program[0])}<`
       : escaped(`--headless ${program.map(argument).join(' ')} serve`),
     demands: [],
-    // A running program cannot be replaced.
+    // A program cannot be replaced while it is running.
     before: [schtasks('/End', '/TN', TASK)],
     start: [schtasks('/Create', '/TN', TASK, '/XML', path, '/F'), schtasks('/Run', '/TN', TASK)],
     startWaits: false,

@@ -1,6 +1,7 @@
 /**
- * Removes the service, and its state and settings on request. Reports foreign files and leaves
- * them.
+ * Removes the service and, on request, its state and settings.
+ *
+ * Files that this program did not create are reported and left.
  */
 import { StartError } from '../../errors.ts'
 import { type ServiceSettings, type ServicePlatform, unitPath } from './definition.ts'
@@ -10,20 +11,20 @@ import { keptOf } from './previous.ts'
 import type { Host } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 
-/** The files that the service reads in its settings folder. */
+/** The names of the files in the settings folder that the service reads. */
 const SETTINGS_FILES = ['environment', 'key', 'key.cred']
 
 interface Gone {
   readonly wasThere: boolean
   /** The paths that could not be removed. */
   readonly left: readonly string[]
-  /** The path of the program if the installation had copied it there; otherwise null. */
+  /** The path that the installation copied the program to; null if it did not copy it. */
   readonly program: string | null
 }
 
 /**
  * Stops, disables and removes the service.
- * @param wanted the input of the definition; its program is ignored
+ * @param wanted the input of the definition; `program` is ignored
  */
 export async function uninstall(
   machine: Host,
@@ -55,7 +56,7 @@ const besideOf = (unit: string): string[] =>
       ]
     : [`${unit}.d`]
 
-/** Removes the contents of a state folder and reports what it leaves. */
+/** Removes the contents of a state folder, and reports what remains. */
 export type Purge = (
   of: { readonly stateDir: string },
   say: (text: string) => void,
@@ -63,8 +64,11 @@ export type Purge = (
 
 /**
  * Removes the state and the settings permanently.
- * @param stateDir of the service
- * @param say called with a message for each foreign file that is left
+ * @param stateDir the service's state folder
+ * @param keeps the settings folder; null if there is none
+ * @param unit the path of the service's file
+ * @param say called with a message for each file that is left because this program did not create
+ * it
  * @throws the errors of `purge`
  */
 export async function purgeAll(
@@ -90,8 +94,8 @@ export async function purgeAll(
 }
 
 /**
- * Checks that nothing is left of a removal.
- * @throws StartError with the paths that are left
+ * Checks that a removal left nothing.
+ * @throws StartError with the paths that remain
  */
 export function requireGone(left: readonly string[]): void {
   if (left.length > 0)

@@ -1,4 +1,4 @@
-/** Escapes text in XML for the definitions of launchd and of the Task Scheduler. */
+/** Escapes text for XML, for the definitions of launchd and the Task Scheduler. */
 import { StartError } from '../../errors.ts'
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -10,8 +10,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns a text as character data.
- * @throws StartError for a text that XML 1.0 (section 2.2) cannot contain
+ * Returns a text as XML character data.
+ * @throws StartError if XML 1.0 cannot contain the text (section 2.2)
  */
 export function escaped(text: string): string {
   if (/[\p{Cc}\ufffe\uffff]/u.test(text) || !text.isWellFormed())
@@ -22,7 +22,9 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
 }
 
-/** Returns the text of character data; null for a reference that `escaped` never writes. */
+/**
+ * Returns the text of XML character data; null if it has a reference that `escaped` never writes.
+ */
 export function unescaped(data: string): string | null {
   const known = Object.entries(ENTITIES)
   const isKnown = (data.match(/&[^&;]*;?/g) ?? []).every((reference) =>

@@ -1,6 +1,7 @@
 /**
- * Base64url without padding (RFC 4648 section 5), canonical both ways. Each value has one
- * spelling, because hashes and words are computed over the text.
+ * Base64url without padding (RFC 4648 section 5), strictly canonical.
+ *
+ * Each value has exactly one valid spelling, because hashes and words are computed over the text.
  */
 import { Refusal } from '../refusal.ts'
 
@@ -26,8 +27,8 @@ export function encodeBase64url(bytes: Uint8Array): string {
 
 /**
  * Decodes unpadded base64url.
- * @throws Refusal `respelt_base64` for any text that does not re-encode to the same characters:
- *   padding, white space, the standard alphabet, stray bits, a lone last character
+ * @throws Refusal `respelt_base64` for any text that does not encode to the same characters again:
+ * padding, white space, the standard alphabet, non-zero pad bits, an incomplete last group
  */
 export function decodeBase64url(text: string): Uint8Array {
   const bytes = new Uint8Array((text.length * 6) >> 3)
@@ -44,8 +45,8 @@ export function decodeBase64url(text: string): Uint8Array {
       bytes[at++] = held >> bits
     }
   }
-  // RFC 4648 section 3.5: the pad bits are zero. Six left over is a character that carries no
-  // byte.
+  // RFC 4648 section 3.5: pad bits must be zero. If six bits are left over, the last character
+  // encodes no byte.
   if (bits === 6 || (held & ((1 << bits) - 1)) !== 0) throw respelt()
   return bytes
 }

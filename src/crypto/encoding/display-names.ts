@@ -1,30 +1,36 @@
 /**
- * Display names that look like others (section 4a). A name is a claim of the account that has it,
- * so a name that could be taken for another contact's is marked. Look-alikes of a whole script
- * are not found, such as a Cyrillic name with only letters that look Latin.
+ * Marks display names that look like other names (section 4a).
+ *
+ * An account chooses its own name, so a name is marked if users could confuse it with another
+ * contact's name. Names in one script that look like another script are not found. An example is a
+ * Cyrillic name that has only letters with a Latin look-alike.
  */
 
 /**
- * `equal`: the same as another name; `mixed_script`: letters of more than one of Latin, Greek,
- * Cyrillic.
+ * Why a name is marked.
+ *
+ * - `equal`: it equals another contact's name.
+ * - `mixed_script`: it has letters of more than one of Latin, Greek and Cyrillic.
  */
 export type NameMark = 'equal' | 'mixed_script'
 
 const SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u]
 
-/** Marks and invisible characters: format characters, fillers, spaces, the empty Braille cell. */
+/** Combining marks and invisible characters (format characters, fillers, spaces, empty Braille). */
 const UNSEEN = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/gu
 
 /**
- * Returns the form in which names are compared. It is NFKD, without marks (\p{M}) and invisible
- * characters, in lower case without locale, with final sigma as sigma.
+ * Returns the form in which names are compared.
+ *
+ * This is NFKD without combining marks (\p{M}) and invisible characters, in lower case
+ * independently of the locale, with final sigma replaced by sigma.
  */
 export const comparableName = (name: string): string =>
   name.normalize('NFKD').replace(UNSEEN, '').toLowerCase().replaceAll('ς', 'σ')
 
 /**
- * Returns why a contact's name is marked; empty if it is not.
- * @param others `comparableName` of each own or given name of the other contacts of the account
+ * Returns the reasons to mark a contact's name; empty if the name is not marked.
+ * @param others `comparableName` of every name, own or given, of the account's other contacts
  */
 export function nameMarks(name: string, others: { has(comparable: string): boolean }): NameMark[] {
   const comparable = comparableName(name)

@@ -1,6 +1,8 @@
 /**
- * The byte strings that protocol 2 hashes and signs. Each is a label, a zero byte, then
- * fixed-length parts, so that no two derivations ever hash the same string.
+ * Builds the byte strings that protocol 2 hashes and signs.
+ *
+ * Each one is a label, a zero byte, and parts of fixed length. Two different derivations therefore
+ * never hash the same bytes.
  */
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { requireThat } from '../refusal.ts'
@@ -13,7 +15,7 @@ export const labelled = (label: Label, ...parts: Uint8Array[]): Uint8Array =>
   concatBytes(utf8ToBytes(label), Uint8Array.of(0), ...parts)
 
 /**
- * Encodes an unsigned 32-bit big-endian number, the form of epochs in every derivation.
+ * Encodes an epoch as an unsigned 32-bit big-endian number.
  * @throws Refusal `bad_value` unless it is an integer from 0 to 2^32 − 1
  */
 export function u32be(value: number): Uint8Array {
@@ -36,7 +38,7 @@ export function u64be(value: number): Uint8Array {
 }
 
 /**
- * Checks the length in bytes of an input of a derivation.
+ * Checks the length, in bytes, of one input to a derivation.
  * @throws Refusal `bad_length`
  */
 export function requireLength(bytes: Uint8Array, length: number, what: string): void {

@@ -1,12 +1,13 @@
 /**
- * Ids: 16 bytes, on the wire a prefix and 26 characters of lower-case Crockford base32, encoded
- * like a ULID. Each id has one spelling. New ids are UUIDv7 bytes, so they sort by time; any 16
- * bytes are a valid id.
+ * Ids: 16 bytes, written as a prefix and 26 characters of lower-case Crockford base32.
+ *
+ * The encoding is that of a ULID, and each id has exactly one spelling. New ids are UUIDv7 bytes,
+ * so they sort by time. Any 16 bytes are a valid id.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { requireThat } from '../refusal.ts'
 
-/** The prefixes of the ids that enter signatures and key derivations. */
+/** The prefixes of ids that are inputs of signatures and key derivations. */
 export const ID_PREFIX = {
   account: 'acc_',
   device: 'dev_',
@@ -21,12 +22,12 @@ const BODY = 26
 
 /**
  * Returns the text of an id of 16 bytes.
- * @throws Refusal `length` for other byte counts
+ * @throws Refusal `length` for another number of bytes
  */
 export function formatId(prefix: string, bytes: Uint8Array): string {
   requireThat(bytes.length === 16, 'length', 'an id must be 16 bytes')
   let text = ''
-  // 26 characters hold 130 bits; the two spare ones come first and are zero, as in a ULID.
+  // 26 characters encode 130 bits. The two extra bits come first and are zero, as in a ULID.
   let held = 0
   let bits = 2
   for (const byte of bytes) {
@@ -41,9 +42,9 @@ export function formatId(prefix: string, bytes: Uint8Array): string {
 }
 
 /**
- * Returns the 16 bytes of the text of an id.
- * @throws Refusal `prefix`, `length`, `upper_case`, `alphabet`, or `overflow` (a first
- *   character above 7 would need more than 128 bits)
+ * Returns the 16 bytes of an id.
+ * @throws Refusal `prefix`, `length`, `upper_case`, `alphabet`, or `overflow` (a first character
+ * above 7 would need more than 128 bits)
  */
 export function parseId(prefix: string, text: string): Uint8Array {
   requireThat(text.startsWith(prefix), 'prefix', `this id must begin with ${prefix}`)
@@ -76,8 +77,10 @@ export function isId(prefix: string, text: string): boolean {
 }
 
 /**
- * Returns a bound of the ids of a time in Unix milliseconds, below 2^48. It sorts after every new
- * id of an earlier millisecond, and before every one of this millisecond and later.
+ * Returns the smallest possible id of a time in Unix milliseconds, which must be below 2^48.
+ *
+ * It sorts after every new id of an earlier millisecond, and before every new id of this
+ * millisecond or a later one.
  */
 export function firstIdAt(prefix: string, unixMs: number): string {
   const bytes = new Uint8Array(16)
@@ -90,14 +93,17 @@ export function firstIdAt(prefix: string, unixMs: number): string {
 const latest = { ms: -1, counter: 0 }
 
 /**
- * Returns a new id with a prefix at a time in Unix milliseconds. The ids of one process increase
- * strictly, also inside one millisecond and when the clock steps back.
+ * Returns a new id with a prefix at a time in Unix milliseconds.
+ *
+ * The ids of one process always increase, even within one millisecond and after the clock was set
+ * back.
  */
 export function newId(prefix: string, unixMs: number): string {
   const bytes = randomBytes(16)
   const view = new DataView(bytes.buffer)
   if (unixMs > latest.ms) {
-    // RFC 9562 section 6.2, method 1: a 12-bit counter, seeded at random with its top bit clear.
+    // RFC 9562 section 6.2, method 1: a 12-bit counter. It starts at a random value with a zero top
+    // bit.
     latest.ms = Math.floor(unixMs)
     latest.counter = view.getUint16(6) & 0x7ff
   } else if (latest.counter < 0xfff) {

@@ -1,19 +1,22 @@
 /**
- * A JSON parser for signed payloads (RFC 8259, narrowed). A name occurs once in an object, and
- * numbers are plain integers. `JSON.parse` keeps the last of two equal names and loses the
- * spelling of a number, and two readers that differ there read two different entries under one
- * signature.
+ * A JSON parser for signed payloads: a strict subset of RFC 8259.
+ *
+ * A name must occur only once in an object, and numbers must be plain integers. `JSON.parse` is not
+ * strict enough: it keeps the last of two equal names and loses the spelling of a number. Readers
+ * that resolve such cases differently would read two different entries under one signature.
  */
 import { inMessage } from './quoted.ts'
 import { Refusal } from '../refusal.ts'
 
 export type Json = null | boolean | number | string | Json[] | JsonObject
-/** A map, so that `__proto__` is a name like any other. */
+/** A map, so that `__proto__` is an ordinary name. */
 export type JsonObject = ReadonlyMap<string, Json>
 
 /**
- * The level of the innermost object or array; the root is level 0. No structure of the protocol
- * reaches that depth, and hostile nesting does not exhaust the stack.
+ * The maximum nesting level of an object or array; the root is level 0.
+ *
+ * No structure of the protocol is that deep. The limit keeps malicious input from exhausting the
+ * stack.
  */
 const DEEPEST = 8
 
@@ -26,10 +29,10 @@ const INTEGER = /^(?:0|-?[1-9][0-9]*)$/
 const WORD = /true|false|null/y
 
 /**
- * Parses the bytes of one JSON object, the root of each structure of the protocol.
- * @throws Refusal `bad_utf8`; `bad_json`, also for another root and a byte order mark;
- *   `duplicate_member`; `too_deep`; `lone_surrogate` for a string or name that is not well-formed
- *   Unicode; `bad_value` for a number that is not a plain integer within ±(2^53 − 1)
+ * Parses the bytes of one JSON object. Every structure of the protocol is one object.
+ * @throws Refusal `bad_utf8`; `bad_json`, also if the root is not an object or a byte order mark
+ * precedes it; `duplicate_member`; `too_deep`; `lone_surrogate` for a string or name that is not
+ * well-formed Unicode; `bad_value` for a number that is not a plain integer within ±(2^53 − 1)
  */
 export function parseJson(bytes: Uint8Array): JsonObject {
   const text = decodeUtf8(bytes)
@@ -42,10 +45,12 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     return found
   }
   const skipSpace = () => {
-    // Signed structures normally have no white space.
+    // Signed structures normally have no white space, so the expression rarely has to run.
     if (text.charCodeAt(at) <= 0x20) take(SPACE)
   }
-  /** Consumes a punctuation mark with the white space around it; returns whether it was there. */
+  /**
+   * Consumes a punctuation mark and the white space around it. Returns whether the mark was there.
+   */
   const mark = (character: string): boolean => {
     skipSpace()
     if (text[at] !== character) return false
@@ -61,7 +66,7 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     return characters
   }
 
-  /** Consumes the beginning of an object or array at a level; returns whether it was there. */
+  /** Consumes the opening bracket of an object or array. Returns whether the bracket was there. */
   const opens = (bracket: '{' | '[', level: number): boolean => {
     if (!mark(bracket)) return false
     if (level > DEEPEST) throw new Refusal('too_deep', `nested deeper than ${DEEPEST} levels`)
@@ -75,7 +80,8 @@ export function parseJson(bytes: Uint8Array): JsonObject {
     const word = take(WORD)
     if (word !== undefined) return word === 'null' ? null : word === 'true'
     const number = take(NUMBER)
-    // RFC 8259 section 6: a leading zero ends the number, so a digit after it is no JSON.
+    // RFC 8259 section 6: nothing follows a leading zero in the integer part, so a digit after it
+    // is invalid.
     if (number === undefined || take(DIGIT) !== undefined) throw badJson()
     if (!INTEGER.test(number) || !Number.isSafeInteger(Number(number))) {
       throw new Refusal('bad_value', `not a plain integer: ${number.slice(0, 40)}`)
@@ -114,8 +120,8 @@ export function parseJson(bytes: Uint8Array): JsonObject {
 }
 
 /**
- * RFC 8259 section 8.1 lets a reader skip a byte order mark; `ignoreBOM` keeps it, and it is no
- * JSON.
+ * RFC 8259 section 8.1 allows a reader to ignore a byte order mark. `ignoreBOM` keeps it in the
+ * text, so the parser rejects it.
  */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

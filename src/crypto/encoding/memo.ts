@@ -1,12 +1,13 @@
 /**
- * A cache of positive results. Use it only for a result that depends on the name alone. Negative
- * results are computed each time, so that an attacker cannot fill the cache without a valid
- * signature.
+ * A cache of positive results.
+ *
+ * Use it only for a result that depends on nothing but the name. Negative results are computed each
+ * time, so that an attacker needs a valid signature to fill the cache.
  */
 
 /**
- * Returns a function that returns whether a name is good: from the cache, or by `isGood`.
- * @param most the number of cached names; the oldest is dropped first
+ * Returns a function that checks a name with `isGood` unless the name is in the cache.
+ * @param most the maximum number of cached names; the oldest name is removed first
  */
 export function memo(most: number): (name: string, isGood: () => boolean) => boolean {
   const good = new Set<string>()

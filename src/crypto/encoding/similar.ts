@@ -1,8 +1,9 @@
-/** Finds what a user meant who mistyped a word or a name, and offers it in an error. */
+/** Finds the word or name that a user probably meant, so that an error can suggest it. */
 
 /**
- * Returns how many edits lead from a to b. An edit drops, adds or changes a letter, or exchanges
- * two neighbours.
+ * Returns the number of edits from `a` to `b`.
+ *
+ * An edit removes, adds or changes one letter, or exchanges two adjacent letters.
  */
 export function editDistance(a: string, b: string): number {
   let before: number[] = []
@@ -22,10 +23,10 @@ export function editDistance(a: string, b: string): number {
   return above[b.length]!
 }
 
-/** The most edits between a name and a similar one: a third of its length at most. */
+/** The maximum number of edits to a similar name: a third of the name's length, but at most 2. */
 const farFrom = (name: string) => Math.min(2, Math.floor(name.length / 3))
 
-/** Whether a name has all words of another one, in their order. */
+/** Whether a name contains all words of another name in the same order. */
 function hasWords(name: string, others: readonly string[]): boolean {
   let at = 0
   for (const word of name.split(/[_ ]/)) if (word === others[at]) at += 1
@@ -33,8 +34,10 @@ function hasWords(name: string, others: readonly string[]): boolean {
 }
 
 /**
- * Returns the known name that was probably meant: the one with the fewest edits, or the first one
- * with further words. Null if there is none.
+ * Returns the known name that was probably meant; null if there is none.
+ *
+ * That is the name with the fewest edits. If no name is near enough, it is the first name that
+ * contains all words of the given one.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
   const far = farFrom(name)
@@ -47,6 +50,6 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return nearest?.one ?? known.find((one) => hasWords(one, words)) ?? null
 }
 
-/** Returns a question about similar words, after a space; empty if there are none. */
+/** Returns a question about similar words, with a space before it; empty if there are no words. */
 export const didYouMean = (similar: readonly string[] = [], question = 'Did you mean'): string =>
   similar.length === 0 ? '' : ` ${question} ${similar.join(', or ')}?`

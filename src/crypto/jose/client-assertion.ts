@@ -1,7 +1,8 @@
 /**
- * Client assertions (RFC 7523 sections 2.2 and 3) sign in a machine account with its own key. The
- * method is `private_key_jwt`. An assertion is short-lived and for one use: the server stores
- * each `jti` for as long as it could be sent again.
+ * Client assertions (RFC 7523 sections 2.2 and 3): a machine account signs in with its own key.
+ *
+ * The method is `private_key_jwt`. An assertion is short-lived and can be used once: the server
+ * stores each `jti` for as long as the assertion could be sent again.
  */
 import type { KeyPair } from '../device-keys.ts'
 import { ID_PREFIX } from '../encoding/id.ts'
@@ -23,27 +24,30 @@ import { idWithPrefix, natural, string, type MemberKind } from '../logs/payload.
 import { requireThat } from '../refusal.ts'
 
 /**
- * The latest `exp` by the signer's clock, in seconds from now; a server stores a `jti` little
- * longer.
+ * The maximum time from now to `exp` by the signer's clock, in seconds.
+ *
+ * It limits how long a server must store a `jti`.
  */
 const LONGEST_S = 300
 
 const machine = idWithPrefix(ID_PREFIX.machine)
 
-/** The client data in an assertion, before verification. */
+/** The client that an assertion claims to come from, before verification. */
 type ClaimedClient = {
-  /** The id under which the machine is registered. */
+  /** The id that the machine is registered under. */
   machine: string
-  /** RFC 7638 thumbprint of the signing key, or null, since RFC 7523 does not require it. */
+  /**
+   * The signing key's RFC 7638 thumbprint; null if absent, because RFC 7523 does not require it.
+   */
   kid: string | null
 }
 
 /**
- * Signs an assertion with which `machine` signs in at `audience`. The audience is the issuer or
- * token endpoint of the server, `at` is Unix seconds, `lifetimeS` 1 to 300 seconds. Returns the
- * JWT.
- * @throws Refusal `bad_value` (an id, a time or a lifetime), `bad_length` (a secret that is not
- *   32 bytes)
+ * Signs an assertion that `machine` uses to sign in at `audience`, and returns the JWT.
+ * @param of `audience`: the server's issuer or token endpoint; `at`: Unix seconds; `lifetimeS`: 1
+ * to 300 seconds (default: 60)
+ * @throws Refusal `bad_value` (an id, a time or a lifetime), `bad_length` (a secret that is not 32
+ * bytes)
  */
 export async function signAssertion(
   of: { machine: string; audience: string; at: number; lifetimeS?: number },
@@ -59,7 +63,7 @@ export async function signAssertion(
 }
 
 /**
- * Reads the client of an assertion, so that its key can be looked up; nothing is verified.
+ * Reads the client of an assertion, so that its key can be looked up. Nothing is verified.
  * @throws Refusal as `parseJwt`; `wrong_typ`, `missing_member`, `bad_value`, `sub_mismatch`
  */
 export function readAssertion(assertion: string): ClaimedClient {
@@ -67,11 +71,12 @@ export function readAssertion(assertion: string): ClaimedClient {
 }
 
 /**
- * Verifies an assertion under the key that is registered for its machine. `audiences` are the
- * accepted names of the server; `now` is Unix seconds. Returns the machine, and the `jti` that
- * must not be accepted again before `exp` (Unix seconds) and the leeway of 60 s are over.
- * @throws Refusal as `readAssertion` and `verifyJwt`; `kid_mismatch`, `wrong_audience`,
- *   `expired`, `expires_too_late`, `not_yet_valid`, `bad_jti`
+ * Verifies an assertion under the key that is registered for its machine.
+ * @param expected `audiences`: the accepted names of the server; `now`: Unix seconds
+ * @returns the machine, and the `jti`, which must not be accepted again until 60 s (the leeway)
+ * after `exp` (Unix seconds)
+ * @throws Refusal as `readAssertion` and `verifyJwt`; `kid_mismatch`, `wrong_audience`, `expired`,
+ * `expires_too_late`, `not_yet_valid`, `bad_jti`
  */
 export async function verifyAssertion(
   assertion: string,
@@ -88,7 +93,7 @@ export async function verifyAssertion(
   requireThat(here, 'wrong_audience', 'the assertion is for another server')
   const exp = claim(jwt, 'exp', natural) // item 4
   requireThat(now < exp + LEEWAY_S, 'expired', 'the assertion has expired')
-  // By the signer's clock, which may be ahead by the leeway that `iat` allows.
+  // `exp` is by the signer's clock, which may be ahead by the leeway that `iat` allows.
   const latest = now + LONGEST_S + LEEWAY_S
   requireThat(exp <= latest, 'expires_too_late', `exp is more than ${LONGEST_S} s in the future`)
   for (const name of ['nbf', 'iat']) {
@@ -100,7 +105,8 @@ export async function verifyAssertion(
 
 function parse(assertion: string): Compact {
   const jwt = parseJwt(assertion, [], ['typ', 'kid'])
-  // RFC 7519 section 5.1: optional, but no other kind of token may serve as an assertion.
+  // RFC 7519 section 5.1: `typ` is optional, but another kind of token must not pass as an
+  // assertion.
   const { header } = jwt
   const fits = !header.has('typ') || string(header.get('typ')!).toUpperCase() === 'JWT'
   requireThat(fits, 'wrong_typ', 'typ must be JWT')
@@ -119,6 +125,6 @@ function clientOf(jwt: Compact): ClaimedClient {
   return { machine: sub, kid }
 }
 
-/** RFC 7519 section 4.1.3: one name or several. */
+/** RFC 7519 section 4.1.3: `aud` is one name or a list of names. */
 const texts: MemberKind<string[]> = (value: Json) =>
   (Array.isArray(value) ? value : [value]).map(string)

@@ -1,8 +1,10 @@
 /**
- * DPoP proofs (RFC 9449 section 4). With each request to an account server, the sender proves
- * that it holds the authentication key that the access token is bound to. The server itself
- * checks whether a nonce is fresh, whether a `jti` was used, and whether the token belongs to the
- * thumbprint.
+ * DPoP proofs (RFC 9449 section 4).
+ *
+ * With each request to an account server, the sender proves that it has the authentication key that
+ * its access token is bound to. This file does not check whether a nonce is fresh, whether a `jti`
+ * was used before, or whether the token is bound to the thumbprint. The server must check these
+ * itself.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
@@ -26,24 +28,24 @@ import { requireThat } from '../refusal.ts'
 
 const TYP = 'dpop+jwt'
 const readJwk = record({ kty: string, crv: string, x: string })
-/** RFC 7518 section 6, RFC 8037 section 2: members that hold a private or a symmetric key. */
+/** RFC 7518 section 6, RFC 8037 section 2: JWK members with a private or a symmetric key. */
 const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 type DpopProof = {
-  /** RFC 7638 thumbprint of the sender's key: the `jkt` of its access token. */
+  /** The RFC 7638 thumbprint of the sender's key: the `jkt` of its access token. */
   thumbprint: string
   jti: string
-  /** Unix seconds. */
+  /** In Unix seconds. */
   iat: number
   nonce: string | null
 }
 
 /**
- * Signs a proof for one request (RFC 9449 section 4.2). `url` may have a query and a fragment,
- * `at` is Unix seconds, `accessToken` is the token sent with the request, `nonce` the server's
- * latest. Returns the JWT.
- * @throws Refusal `bad_value` (a URL that is not http or https, a fractional second),
- *   `bad_length` (a secret that is not 32 bytes)
+ * Signs a proof for one request (RFC 9449 section 4.2) and returns the JWT.
+ * @param request `url` may have a query and a fragment; `at`: Unix seconds; `accessToken`: the
+ * token that is sent with the request; `nonce`: the server's latest nonce
+ * @throws Refusal `bad_value` (a URL that is not http or https, a fractional second), `bad_length`
+ * (a secret that is not 32 bytes)
  */
 export async function signProof(
   request: { method: string; url: string; at: number; accessToken?: string; nonce?: string },
@@ -63,21 +65,21 @@ export async function signProof(
 }
 
 /**
- * Verifies the value of a DPoP header field (RFC 9449 section 4.3). `method` and `url` are those
- * of the request under the server's configured address, `accessToken` the token that came with it
- * or null, `now` Unix seconds. Returns the values that the caller has to check.
+ * Verifies the value of a DPoP header field (RFC 9449 section 4.3).
  *
- * Only the form of the key is checked: compare `thumbprint` with that of a key from a verified
- * key log.
+ * Returns the values that the caller must check. Only the form of the key is verified, so compare
+ * `thumbprint` with the thumbprint of a key from a verified key log.
+ * @param expected `method` and `url` of the request, with the server's configured address in `url`;
+ * `accessToken`: the token that was received with the proof, or null; `now`: Unix seconds
  * @throws Refusal as `parseJwt` and `verifyJwt`; `wrong_typ`, `private_key`, `missing_member`,
- *   `unknown_member`, `bad_value`, `bad_jti`, `wrong_htm`, `wrong_htu`, `wrong_iat`,
- *   `missing_ath`, `superfluous_ath`, `ath_mismatch`
+ * `unknown_member`, `bad_value`, `bad_jti`, `wrong_htm`, `wrong_htu`, `wrong_iat`, `missing_ath`,
+ * `superfluous_ath`, `ath_mismatch`
  */
 export async function verifyProof(
   proof: string,
   expected: { method: string; url: string; accessToken: string | null; now: number },
 ): Promise<DpopProof> {
-  // Section 4.3 check 2, and check 3 with the claims below.
+  // RFC 9449 section 4.3: this is check 2. Reading the claims below is check 3.
   const jwt = parseJwt(proof, ['typ', 'jwk'])
   requireThat(jwt.header.get('typ') === TYP, 'wrong_typ', `typ must be ${TYP}`) // check 4
   const jwk = publicHalf(jwt.header.get('jwk')!) // check 7
@@ -87,7 +89,7 @@ export async function verifyProof(
     thumbprint: thumbprint(jwk),
     jti: claim(jwt, 'jti', jti),
     iat: claim(jwt, 'iat', natural),
-    nonce: optionalClaim(jwt, 'nonce', string), // check 10 is the caller's
+    nonce: optionalClaim(jwt, 'nonce', string), // check 10 is done by the caller
   }
   const { method, url, accessToken, now } = expected
   // Check 8.
@@ -105,9 +107,7 @@ export async function verifyProof(
   return found
 }
 
-/**
- * Section 4.3 check 12: `ath` is bound to the token of the request, and absent if there is none.
- */
+/** Section 4.3 check 12: `ath` must match the request's token, and be absent without a token. */
 function checkAth(ath: string | null, accessToken: string | null): void {
   if (accessToken === null) {
     return requireThat(ath === null, 'superfluous_ath', 'ath without an access token')
@@ -127,15 +127,18 @@ function publicHalf(value: Json): PublicJwk {
 }
 
 /**
- * The characters of RFC 3986, and no user; `URL` accepts more (`\`, white space) and corrects it.
+ * The characters of RFC 3986, without user information.
+ *
+ * `URL` also accepts other characters (`\`, white space) and silently corrects them.
  */
 const WEB_URI = /^https?:\/\/[\w\-.~:[\]!$&'()*+,;=%]+(?:[/?#][\w\-.~:/?#[\]@!$&'()*+,;=%]*)?$/i
 const UNRESERVED = /[\w\-.~]/
 
 /**
- * Returns a URL without query and fragment in one spelling; null for anything but http and https.
- * Scheme and host are in lower case, without default port, dot segments or unneeded escapes, and
- * with `/` for an empty path.
+ * Returns a URL without query and fragment in normalised form; null if it is not http or https.
+ *
+ * Scheme and host are in lower case. The default port, dot segments and unnecessary escapes are
+ * removed. An empty path becomes `/`.
  * @see RFC 3986 sections 6.2.2 and 6.2.3
  */
 function targetOf(text: string): string | null {

@@ -1,5 +1,5 @@
 /**
- * Public keys as JWKs (RFC 8037), exactly `kty`, `crv`, `x`, and their thumbprints (RFC 7638).
+ * Public keys as JWKs (RFC 8037) with exactly `kty`, `crv` and `x`; their thumbprints (RFC 7638).
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
@@ -11,10 +11,10 @@ import { requireThat } from '../refusal.ts'
 export type PublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string }
 
 /**
- * Returns the 32 bytes of a JWK.
- * @throws Refusal `missing_member`, `unknown_member` (also for a private key), `bad_key`
- *   (another curve, or an Ed25519 key that is not a canonical point of the prime-order subgroup),
- *   `respelt_base64`, `bad_value` (another length)
+ * Returns the public key (32 bytes) of a JWK.
+ * @throws Refusal `missing_member`, `unknown_member` (also for a private key), `bad_key` (another
+ * curve, or an Ed25519 key that is not a canonical point of the prime-order subgroup),
+ * `respelt_base64`, `bad_value` (another length)
  */
 export function jwkBytes(jwk: PublicJwk): Uint8Array {
   const bytes = jwkForm(jwk)
@@ -23,8 +23,9 @@ export function jwkBytes(jwk: PublicJwk): Uint8Array {
 }
 
 /**
- * Returns the 32 bytes of a JWK after checking its form only, without the group. Use it
- * for a key that is then compared with one that `jwkBytes` accepted.
+ * Returns the public key (32 bytes) of a JWK after checking only its form, not its order.
+ *
+ * Use this for a key that is then compared with a key that `jwkBytes` accepted.
  * @throws Refusal as `jwkBytes`
  */
 export function jwkForm(jwk: PublicJwk): Uint8Array {
@@ -44,7 +45,9 @@ export function jwkForm(jwk: PublicJwk): Uint8Array {
 }
 
 /**
- * RFC 7638: base64url SHA-256 over the required members in lexical order, without white space.
+ * Returns the thumbprint of a key (RFC 7638).
+ *
+ * It is base64url SHA-256 over the required members in lexical order, without white space.
  */
 export function thumbprint(jwk: PublicJwk): string {
   const { crv, kty, x } = jwk

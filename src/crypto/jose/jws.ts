@@ -1,8 +1,10 @@
 /**
- * Signed structures: JWS compact (RFC 7515) with `alg: "Ed25519"` (RFC 9864). The header is
- * exactly `{alg, typ, kid}`, the payload an object. An entry is stored and forwarded as received,
- * never re-serialised: its hash is over its characters, so every part has one spelling. This file
- * checks the form and needs no curve; `jws-signature.ts` signs and verifies.
+ * Signed structures: JWS compact (RFC 7515) with `alg: "Ed25519"` (RFC 9864).
+ *
+ * The header is exactly `{alg, typ, kid}`, and the payload is an object. An entry is stored and
+ * forwarded exactly as it was received, never serialised again. Its hash covers the characters, so
+ * every part must have only one valid spelling. This file checks only the form; `jws-signature.ts`
+ * signs and verifies.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
@@ -10,27 +12,27 @@ import { decodeBase64url } from '../encoding/base64url.ts'
 import { parseJson, type JsonObject } from '../encoding/json.ts'
 import { requireThat } from '../refusal.ts'
 
-/** `typ` separates the domains: a signature is never valid for two kinds of structure. */
+/** The kinds of structures. A signature over one `typ` is never valid for another. */
 export type Typ =
   'roster+jws' | 'consent+jws' | 'keylog+jws' | 'profile+jws' | 'stamp+jws' | 'receipt+jws'
 
-/** The parts of a JWS compact; nothing in it is checked yet. */
+/** The parts of a JWS compact. None of them has been checked. */
 export type Compact = {
   header: JsonObject
   payload: JsonObject
   /** The ASCII bytes that the signature covers (RFC 7515 section 5.1). */
   signingInput: Uint8Array
-  /** As received; the verification checks its length. */
+  /** The signature as received. Verification checks its length. */
   signature: Uint8Array
 }
 
 export type ParsedJws = Omit<Compact, 'header'> & {
-  /** RFC 7638 thumbprint of the signing key, as the header claims it. */
+  /** RFC 7638 thumbprint of the signing key, as the header claims. */
   kid: string
 }
 
 /**
- * Parses a JWS of the given `typ`; nothing is verified yet.
+ * Parses a JWS of the given `typ`. Nothing is verified.
  * @throws Refusal as `parseCompact`; `missing_header`, `extra_header`, `wrong_alg`, `wrong_typ`
  */
 export function parseJws(text: string, typ: Typ): ParsedJws {
@@ -56,7 +58,7 @@ export function parseCompact(text: string): Compact {
   }
 }
 
-/** Returns the hash of an entry: SHA-256 over its ASCII JWS, 32 bytes. */
+/** Returns an entry hash: SHA-256 over the ASCII characters of its JWS (32 bytes). */
 export function entryHash(jws: string): Uint8Array {
   return sha256(utf8ToBytes(jws))
 }
@@ -66,8 +68,8 @@ function readHeader(header: JsonObject, typ: Typ): string {
     requireThat(header.has(name), 'missing_header', `no ${name} in the header`)
     return header.get(name)
   })
-  // RFC 7515 section 4.1.11: no extension is understood, so `crit` or `b64` cannot change
-  // anything.
+  // RFC 7515 section 4.1.11: no extension is supported. Rejecting other members ensures that `crit`
+  // or `b64` cannot have an effect.
   requireThat(
     header.size === 3,
     'extra_header',

@@ -1,42 +1,48 @@
 /**
- * The rules shared by the key log and the roster. Entries are numbered from 0, each with the hash
- * of the one before. A list that skips, repeats or forks is rejected, and so is one that does not
- * continue the log that this device verified before.
+ * The rules that the key log and the roster share.
+ *
+ * Entries are numbered from 0, and each contains the hash of the previous entry. A list is rejected
+ * if it skips, repeats or forks entries, or if it does not continue the log that this device
+ * verified earlier.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { entryHash } from '../jose/jws.ts'
 import { requireThat, Refusal, type RefusalReason } from '../refusal.ts'
 
 /**
- * The highest place verified before: `head` is the hash of entry `seq`, 32 bytes. Each entry
- * names the hash of the one before, so `head` covers all entries up to it, and their signatures
- * are not verified again. With `heads`, the hash of every entry until then, a fork is recognised
- * as a fork even if the other branch is shorter.
+ * The newest place that was verified earlier: `head` is the hash of entry `seq` (32 bytes).
+ *
+ * Each entry contains the hash of the previous one, so `head` covers all entries up to `seq`, and
+ * their signatures are not verified again. `heads` are the hashes of all these entries. With
+ * `heads`, a fork is reported as a fork even if the other branch is shorter.
  */
 export type KnownPlace = { seq: number; head: Uint8Array; heads?: readonly Uint8Array[] }
 
 /**
- * Returns the place of the last of `entries`, all of them verified before; undefined for none.
+ * Returns the place of the last entry; undefined if there is none.
+ *
+ * All of `entries` must have been verified.
  */
 export function lastPlace(entries: readonly string[]): KnownPlace | undefined {
   const last = entries.at(-1)
   return last === undefined ? undefined : { seq: entries.length - 1, head: entryHash(last) }
 }
 
-/** `prev` of the entry with seq 0. */
+/** The value of `prev` in the entry with seq 0. */
 export const NO_PREV = encodeBase64url(new Uint8Array(32))
 
-/** The longest entry, in characters of its JWS. */
+/** The maximum length of an entry, in characters of its JWS. */
 const MOST_CHARACTERS = 65_536
 /**
- * The number of places in a log, and how many of them are reserved for the ops that end access.
+ * The maximum number of entries in a log, and how many of them are reserved for ops that end
+ * access.
  */
 const PLACES = 100_000
 const LAST_PLACES = 1_000
 
 /**
- * Throws for an entry at a place that its log lacks, or reserves for other ops.
- * @param takesLast whether the op may take one of the last 1,000 places
+ * Throws if a log has no place `seq`, or if the place is reserved for other ops.
+ * @param takesLast whether the op may use one of the last 1,000 places
  * @throws Refusal `log_full`
  */
 export function requirePlace(seq: number, takesLast: boolean): void {
@@ -49,7 +55,7 @@ export function requirePlace(seq: number, takesLast: boolean): void {
 }
 
 /**
- * Throws for a list of more entries than a log has places, before any of them is read.
+ * Throws if a list has more entries than a log can have. No entry is read.
  * @throws Refusal `log_full`
  */
 export const requirePlaces = (entries: readonly string[]): void =>
@@ -61,16 +67,17 @@ export const requirePlaces = (entries: readonly string[]): void =>
 
 type Rules<E extends { seq: number; prev: string }, S> = {
   /**
-   * Parses one entry; throws for each rule that needs no other entry.
-   * @param proven whether this entry was verified before, so that no curve point in it needs to
-   *   be checked
+   * Parses one entry and checks every rule that needs no other entry.
+   * @param proven whether this entry was verified earlier, so that no curve point in it has to be
+   * checked
    */
   read: (jws: string, proven: boolean) => E
   /**
-   * Returns the state after an entry, from the state before it (none at seq 0). Throws if the
-   * entry is not allowed. The previous state is not used again, so collections that only grow may
-   * be extended in place. Yields between long steps.
-   * @param proven whether this entry was verified before, so that its signatures are good
+   * Returns the state after an entry, given the state before it (undefined at seq 0).
+   *
+   * Throws if the entry is not allowed. The previous state is not used again, so collections that
+   * only grow may be changed in place. Yields between long steps.
+   * @param proven whether this entry was verified earlier, so that its signatures are valid
    */
   apply: (
     before: S | undefined,
@@ -78,13 +85,13 @@ type Rules<E extends { seq: number; prev: string }, S> = {
     hash: Uint8Array,
     proven: boolean,
   ) => Generator<void, S, void>
-  /** The reason for two valid successors of one `prev`. */
+  /** The reason to report if one `prev` has two valid successors. */
   forked: RefusalReason
 }
 
 type Followed<S> = { state: S; heads: Uint8Array[] }
 
-/** Runs a verification to its end and returns its result. */
+/** Runs a verification without interruption and returns its result. */
 export function runToEnd<T>(steps: Generator<void, T, void>): T {
   for (;;) {
     const step = steps.next()
@@ -93,14 +100,15 @@ export function runToEnd<T>(steps: Generator<void, T, void>): T {
 }
 
 /**
- * Verifies `entries` (each an ASCII JWS) in the order received. Yields after each, so that a
- * caller can let other work run between them. The signatures of entries up to `known` are not
- * verified again: if entry `known.seq` has the hash `known.head`, the chain of `prev` proves that
- * all entries up to it are those verified then.
+ * Verifies entries (ASCII JWSs) in the order received.
+ *
+ * Yields after each entry, so that the caller can let other work run. The signatures of entries up
+ * to `known` are not verified again: if entry `known.seq` has the hash `known.head`, the chain of
+ * `prev` proves that all earlier entries are the same ones that were verified then.
  * @returns the state after the last entry, and the hash of every entry
- * @throws Refusal `empty`, `log_full`, `too_large`, `gap`, `prev_mismatch`, `duplicate_entry`,
- *   the reason of a fork, `rollback`, and as `read` and `apply`; the details of a refusal name
- *   the rejected entry
+ * @throws Refusal `empty`, `log_full`, `too_large`, `gap`, `prev_mismatch`, `duplicate_entry`, the
+ * reason of a fork, `rollback`, and as `read` and `apply`; the details of a refusal name the
+ * rejected entry
  */
 export function* follow<E extends { seq: number; prev: string }, S>(
   entries: readonly string[],
@@ -116,11 +124,12 @@ export function* follow<E extends { seq: number; prev: string }, S>(
     const isProven = known === undefined || heads.length > known.seq
     if (isProven || !(error instanceof Refusal)) throw error
   }
-  // The list did not reach `known`, so nothing in it is proven: verify it again without `known`.
+  // The list failed before it reached `known`, so none of its entries is proven. Verify it again
+  // without `known`.
   return yield* walk(entries, rules, known, -1, [])
 }
 
-/** Like `follow`. Treats the entries up to place `verified` as verified before; fills `heads`. */
+/** Like `follow`. Entries up to place `verified` count as verified earlier. Fills `heads`. */
 function* walk<E extends { seq: number; prev: string }, S>(
   entries: readonly string[],
   rules: Rules<E, S>,
@@ -151,7 +160,8 @@ function* walk<E extends { seq: number; prev: string }, S>(
       )
       const hash = entryHash(jws)
       if (seq < index) {
-        // Only now: an invalid second successor is no fork, and is rejected for its own fault.
+        // A fork is reported only if the second successor is valid. An invalid entry must be
+        // rejected for its own fault.
         const before = yield* stateBefore(seq, entries, heads, rules)
         yield* rules.apply(before, entry, hash, proven)
         throw new Refusal(rules.forked, `there are two different entries ${seq}`)
@@ -172,8 +182,9 @@ function* walk<E extends { seq: number; prev: string }, S>(
 }
 
 /**
- * Returns the state in which `walk` reached entry `seq`, from entries that it accepted. It is
- * computed again, since a fork is rare.
+ * Returns the state that `walk` had before entry `seq`.
+ *
+ * The state is computed again from the accepted entries, because a fork is rare.
  */
 function* stateBefore<E extends { seq: number; prev: string }, S>(
   seq: number,
@@ -189,7 +200,9 @@ function* stateBefore<E extends { seq: number; prev: string }, S>(
   return state
 }
 
-/** Whether the hash of entry `seq` equals the one seen there, if any was. */
+/**
+ * Whether the hash of entry `seq` equals the hash that was seen there earlier, if there was one.
+ */
 function isAsSeen(hash: Uint8Array, seq: number, known: KnownPlace | undefined): boolean {
   const seen = known?.seq === seq ? known.head : known?.heads?.[seq]
   return seen === undefined || encodeBase64url(seen) === encodeBase64url(hash)

@@ -1,7 +1,8 @@
 /**
- * Consents (section 4): an account agrees that one inviter adds it to a connection. The `add`
- * that makes it a member carries the consent, so no owner and no server can add an account
- * without its consent, nor use one consent twice.
+ * Consents (section 4): an account agrees that one inviter adds it to a connection.
+ *
+ * The `add` entry that makes the account a member contains the consent. Therefore no owner and no
+ * server can add an account without its consent, or use one consent twice.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { ID_PREFIX } from '../encoding/id.ts'
@@ -23,14 +24,14 @@ const readPayload = payload({
 })
 type Payload = ReturnType<typeof readPayload>
 
-/** A parsed consent: `rosterHead` is base64url of the hash of a roster entry. */
+/** A parsed consent. `rosterHead` is the hash of a roster entry in base64url. */
 type Consent = Payload & { readonly jws: ParsedJws }
 
 /**
- * Signs a consent with the signing key of a device of the account. Returns the JWS.
- * @param of `keyLog`: the newest place of the account's key log; `rosterHead`: the hash of the
- *   newest roster entry that the inviter names, 32 bytes; `at`: Unix seconds, which decide
- *   nothing; `seed`: 32 bytes
+ * Signs a consent with the signing key of one of the account's devices. Returns the JWS.
+ * @param of `keyLog`: the newest place in the account's key log; `rosterHead`: the hash (32 bytes)
+ * of the newest roster entry, as the inviter states it; `at`: Unix seconds, for information only;
+ * `seed`: 32 bytes
  * @throws Refusal as `readConsent`; `bad_length`
  */
 export function signConsent(of: {
@@ -61,7 +62,7 @@ export function signConsent(of: {
 }
 
 /**
- * Reads the form of a consent; nothing is verified yet.
+ * Parses a consent and checks its form. Nothing is verified.
  * @throws Refusal `bad_consent` for every fault of the form
  */
 export function readConsent(text: string): Consent {
@@ -72,10 +73,10 @@ export function readConsent(text: string): Consent {
 }
 
 /**
- * Verifies a consent as an `add` carries it, except for its `roster_head`.
- * @param add members of the entry: `memberLog` is the seq of its `member_log`
- * @param log the verified key log of the member, which has entry `memberLog`
- * @param proven whether the signature was verified before, by a key log with the same places
+ * Verifies the consent in an `add` entry, except for its `roster_head`.
+ * @param add members of the entry; `memberLog` is the seq in its `member_log`
+ * @param log the member's verified key log, which must have an entry `memberLog`
+ * @param proven whether the signature was verified earlier, with a key log that has the same places
  * @throws Refusal `bad_consent`, `consent_mismatch`, `consent_log`
  */
 export function verifyConsent(
@@ -100,7 +101,8 @@ export function verifyConsent(
   const isPlace = known !== undefined && encodeBase64url(known) === head
   requireThat(isPlace, 'consent_log', 'key_log is not a place in the key log of the member')
   requireThat(seq <= add.memberLog, 'consent_log', 'key_log is later than member_log')
-  // A reset revokes every device: a device active at both places is of one generation at both.
+  // A reset revokes every device, so a device that is active at both places belongs to the same
+  // generation at both.
   const signer = asReason('consent_log', () => {
     signerAt(log, consent.device, seq)
     return signerAt(log, consent.device, add.memberLog)
@@ -111,7 +113,7 @@ export function verifyConsent(
 
 const asBadConsent = <T>(work: () => T): T => asReason('bad_consent', work)
 
-/** Replaces the reason of every refusal, with the refusal as the cause. */
+/** Replaces the reason of every refusal. The original refusal becomes the cause. */
 function asReason<T>(reason: RefusalReason, work: () => T): T {
   return onRefusal(
     work,

@@ -1,6 +1,8 @@
 /**
- * Generations of a key log (section 3). Each reset begins one. The recovery key can vouch for a
- * reset, and links the new generation to those before it.
+ * Generations of a key log (section 3).
+ *
+ * Each reset begins a new generation. If the recovery key signs the reset, the new generation is
+ * linked to the previous ones.
  */
 import { decodeBase64url } from '../encoding/base64url.ts'
 import { rawKeys, publicKeyBytes } from '../device-public-keys.ts'
@@ -11,38 +13,43 @@ import type { RecoveryEntry, ResetEntry } from './key-log-form.ts'
 import { requireThat, Refusal } from '../refusal.ts'
 
 export type Generation = {
-  /** The number of its first entry: 0, or a reset. */
+  /** The seq of the generation's first entry: 0, or the seq of a reset. */
   readonly root: number
-  /** The recovery key in force, or null; for a generation that ended, the last one. */
+  /** The active recovery key, or null. If the generation has ended, its last recovery key. */
   recovery: string | null
   /**
-   * The first later generation that began with a reset signed by the key in force here, or null.
-   * From then on that generation's key is in force for this one.
+   * The first later generation that began with a reset signed by this generation's active key.
+   *
+   * From then on, the active key of that later generation also counts for this one. Null if there
+   * is no such generation.
    */
   successor: number | null
 }
 
-/** Oldest first. Generation 1 is at index 0. */
+/** Oldest first: generation 1 is at index 0. */
 export type Generations = readonly Readonly<Generation>[]
 
 /**
- * The recovery keys that made the `recovery_sig` of resets, by the hash of the reset (base64url).
- * A key is `x` of its JWK. A reset does not name it, so finding it takes up to 255 signature
- * checks.
+ * The recovery keys that signed resets (`recovery_sig`), by the reset's entry hash (base64url).
+ *
+ * A key is the `x` of its JWK. A reset does not name the key, so finding it again takes up to 255
+ * signature checks.
  */
 export type Vouchers = ReadonlyMap<string, string>
 
-/** The data about a reset that is available before it is read. */
+/** What is known about a reset before it is read. */
 type Before = {
-  /** Whether it was verified before. */
+  /** Whether the reset was verified earlier. */
   readonly proven: boolean
-  /** For a verified reset: the recovery key found then, if it is still available. */
+  /** For a verified reset: the recovery key that was found then, if it is still available. */
   readonly voucher: string | undefined
 }
 
 /**
- * Whether generation `to` is linked to generation `from`; both count from 1. It is the same one,
- * or reached over successors. A reset that was made with a replaced key links to nothing.
+ * Whether generation `to` is linked to generation `from`, both counted from 1.
+ *
+ * This is the case if they are the same, or if `to` is reached from `from` through successors. A
+ * reset that was signed with a replaced recovery key links to no generation.
  */
 export function isLinked(
   { generations }: { readonly generations: Generations },
@@ -63,9 +70,10 @@ function newestLinked(generations: Generations, from: number): number {
 }
 
 /**
- * Whether the account was reset without using a recovery key that was in force. The newest
- * generation is not linked to generation `from` then, although a key was in force in the newest
- * linked one.
+ * Whether the account was reset without using an active recovery key.
+ *
+ * That is the case if the newest generation is not linked to generation `from`, although the newest
+ * generation that is linked to it has an active key.
  */
 export function isKeyUnused(generations: Generations, from: number): boolean {
   const at = newestLinked(generations, from)
@@ -73,9 +81,10 @@ export function isKeyUnused(generations: Generations, from: number): boolean {
 }
 
 /**
- * Returns the resets that led to the newest generation without using a recovery key that was in
- * force. A reset with that key removes those before it from the list.
- * @returns the numbers of their entries, oldest first
+ * Returns the resets that led to the newest generation without using an active recovery key.
+ *
+ * A later reset with that key removes the resets before it from the list.
+ * @returns the seqs of the resets, oldest first
  */
 export function resetsWithoutKey(generations: Generations): number[] {
   const resets: number[] = []
@@ -89,8 +98,10 @@ export function resetsWithoutKey(generations: Generations): number[] {
 }
 
 /**
- * Returns the keys with which a reset would be linked now, newest first, as `x` of their JWK.
- * They are in force in a generation that has no successor. A replaced key is not among them.
+ * Returns the recovery keys that would link a reset made now, newest first.
+ *
+ * They are the active keys of generations without a successor, as the `x` of their JWK. Replaced
+ * keys are not included.
  */
 export const linkingKeys = (generations: Generations): string[] => [
   ...new Set(
@@ -101,22 +112,20 @@ export const linkingKeys = (generations: Generations): string[] => [
   ),
 ]
 
-/** Returns the recovery key in force in the newest generation: `x` of its JWK, or null. */
+/** Returns the newest generation's active recovery key as the `x` of its JWK, or null. */
 export const keyInForce = (generations: Generations): string | null =>
   generations.at(-1)?.recovery ?? null
 
-/**
- * The largest number of generations, and how many of them are reserved for resets by a recovery
- * key.
- */
+/** The maximum number of generations, and how many of them only a recovery key can begin. */
 const MOST_GENERATIONS = 256
 const LAST_GENERATIONS = 16
 
 /**
- * Adds the generation that a reset begins; yields after each recovery key tried.
- * @returns the recovery key that made its `recovery_sig`; null for a reset without one
- * @throws Refusal `bad_recovery_sig` for a signature under no generation's key in force;
- *   `log_full` if the log has all its generations, or reserves the rest for another recovery key
+ * Adds the generation that a reset begins. Yields after each recovery key that was tried.
+ * @returns the recovery key that made the reset's `recovery_sig`; null if the reset has none
+ * @throws Refusal `bad_recovery_sig` if no generation's active key made the signature; `log_full`
+ * if the log has the maximum number of generations, or if the rest is reserved for another recovery
+ * key
  */
 export function* addGeneration(
   generations: Generation[],
@@ -141,9 +150,11 @@ export function* addGeneration(
 }
 
 /**
- * Whether a reset by a recovery key may begin one of the last generations. If a key is in force
- * in the newest generation linked to the first, it must be that one: a thief who resets the
- * account without it can name a key only in a generation that is not linked.
+ * Whether a reset that `recovery` signed may begin one of the last generations.
+ *
+ * The newest generation that is linked to the first one may have an active key. If it has one, the
+ * reset must be signed with that key. A thief who resets the account without the key can name a new
+ * key only in a generation that is not linked.
  */
 function mayTakeLast(generations: Generations, recovery: string | null): boolean {
   const own = generations[newestLinked(generations, 1) - 1]?.recovery ?? null
@@ -151,10 +162,10 @@ function mayTakeLast(generations: Generations, recovery: string | null): boolean
 }
 
 /**
- * Puts the recovery key in force that an entry names.
- * @param proven whether the entry was verified before
- * @throws Refusal `missing_recovery_sig` and `bad_recovery_sig` if a key is in force,
- *   `superfluous_member` for a signature if none is
+ * Activates the recovery key that an entry names.
+ * @param proven whether the entry was verified earlier
+ * @throws Refusal `missing_recovery_sig` and `bad_recovery_sig` if another key was active,
+ * `superfluous_member` if the entry has a signature although no key was active
  */
 export function replaceRecoveryKey(
   generations: Generation[],
@@ -179,22 +190,20 @@ export function replaceRecoveryKey(
 }
 
 /**
- * The keys that made recovery signatures, by the signature. They are tried first when a log
- * without stored vouchers is read again.
+ * The keys that made recovery signatures, by signature.
+ *
+ * If a log is read again without stored vouchers, these keys are tried first.
  */
 const firstTries = new Map<string, string>()
 const MOST_FIRST_TRIES = 8192
 
 function tryFirst(signature: string, key: string): void {
-  // The oldest is dropped.
+  // Remove the oldest entry.
   if (firstTries.size === MOST_FIRST_TRIES) firstTries.delete(firstTries.keys().next().value!)
   firstTries.set(signature, key)
 }
 
-/**
- * Finds the key in force in some generation that made the signature of a reset; yields after each
- * try.
- */
+/** Finds the active key, of any generation, that signed a reset. Yields after each try. */
 function* vouchingKey(
   generations: Generations,
   entry: ResetEntry,
@@ -207,7 +216,8 @@ function* vouchingKey(
   const first = before !== undefined && inForce.includes(before) ? [before] : []
   const keys = [...new Set([...first, ...inForce.toReversed()])]
   for (const [at, key] of keys.entries()) {
-    // One of the keys made a proven signature: if no other did, the last one did.
+    // One of the keys made a signature that was verified earlier. If no other key did, the last one
+    // did.
     const isLast = proven && at === keys.length - 1
     if (isLast || isVouchedFor(entry, signature, key)) {
       tryFirst(signature, key)
@@ -221,12 +231,14 @@ function* vouchingKey(
 const isVouchedFor = (entry: ResetEntry | RecoveryEntry, signature: string, key: string): boolean =>
   isSignature(decodeBase64url(signature), recoveryInput(entry), decodeBase64url(key))
 
-/** The parts of an entry that a recovery key signs. */
+/** The members of an entry that a recovery key signs. */
 export type Vouched =
   | Pick<ResetEntry, 'op' | 'account' | 'seq' | 'prev' | 'device' | 'keys'>
   | Pick<RecoveryEntry, 'op' | 'account' | 'seq' | 'prev' | 'key'>
 
-/** Returns the bytes that `recovery_sig` signs: the entry's place, and the keys that it names. */
+/**
+ * Returns the bytes that `recovery_sig` signs: the entry's place in the log, and the keys it names.
+ */
 export function recoveryInput(entry: Vouched): Uint8Array {
   const op = entry.op === 'reset' ? 1 : 2
   const body =

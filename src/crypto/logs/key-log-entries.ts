@@ -1,6 +1,8 @@
 /**
- * Builds signed entries of a key log. Each builder verifies its entry, so that it never returns a
- * wrong one. `at` is Unix seconds.
+ * Builds signed entries of a key log.
+ *
+ * Each builder verifies the entry that it made, so it never returns an invalid one. `at` is in Unix
+ * seconds.
  */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { ed25519 } from '../ed25519.ts'
@@ -14,19 +16,20 @@ import { entryHash } from '../jose/jws.ts'
 import { signJws } from '../jose/jws-signature.ts'
 import { verifyKeyLog, type KeyLog } from './key-log.ts'
 
-/** An active device that signs: its id, the thumbprint and the seed (32 bytes) of its key. */
+/** An active device that signs: its id (`by`), and its key's thumbprint and seed (32 bytes). */
 type DeviceSigner = { by: string; kid: string; seed: Uint8Array; at: number }
-/** A device that signs for itself. */
+/** A new device, which signs the entry that adds it. */
 type SelfSigned = { device: string; keys: DeviceKeyPairs; at: number }
-/** A recovery key, or `recovery_sig` as that key made it elsewhere (`vouchFor`). */
+/** A recovery key, or the `recovery_sig` that a recovery key made elsewhere (`vouchFor`). */
 type Recovery = KeyPair | { readonly signature: string }
 
-/** Returns the 32 bytes of a new salt. */
+/** Returns a new salt of 32 random bytes. */
 export const newSalt = (): Uint8Array => randomBytes(32)
 
 /**
- * Returns the first entry of a new account, signed by its first device. The account id follows
- * from the keys and the salt.
+ * Returns the first entry of a new account, signed by its first device.
+ *
+ * The account id is derived from the keys and the salt.
  * @throws Refusal as `verifyKeyLog`; `bad_length`
  */
 export function addFirst({ salt, ...of }: { salt: Uint8Array } & SelfSigned): {
@@ -40,7 +43,7 @@ export function addFirst({ salt, ...of }: { salt: Uint8Array } & SelfSigned): {
 }
 
 /**
- * Returns the next entry of `log`, with which an active device adds another one.
+ * Returns the next entry of `log`, in which an active device adds another device.
  * @throws Refusal as `verifyKeyLog`; `bad_length` for the seed
  */
 export function addDevice(
@@ -51,7 +54,7 @@ export function addDevice(
 }
 
 /**
- * Returns the next entry of `log`, with which an active device revokes another one, or itself.
+ * Returns the next entry of `log`, in which an active device revokes another device or itself.
  * @throws Refusal as `addDevice`
  */
 export function revokeDevice(of: { log: KeyLog; device: string } & DeviceSigner): string {
@@ -60,8 +63,9 @@ export function revokeDevice(of: { log: KeyLog; device: string } & DeviceSigner)
 }
 
 /**
- * Returns the next entry of `log`, with which an active device replaces its own sealing key. The
- * entry names the key by its id.
+ * Returns the next entry of `log`, in which an active device replaces its own sealing key.
+ *
+ * The entry contains only the id of the new key.
  * @throws Refusal as `addDevice`
  */
 export function renewSealKey(of: { log: KeyLog; seal: string } & DeviceSigner): string {
@@ -70,8 +74,9 @@ export function renewSealKey(of: { log: KeyLog; seal: string } & DeviceSigner): 
 }
 
 /**
- * Returns the next entry of `log`, with which an active device names the public half of a
- * recovery key. `inForce` is the key that it replaces, if the log has one.
+ * Returns the next entry of `log`, in which an active device names a recovery key.
+ * @param of `key`: the public half of the recovery key; `inForce`: the active key that it replaces,
+ * if the log has one
  * @throws Refusal as `addDevice`
  */
 export function nameRecoveryKey(
@@ -84,8 +89,9 @@ export function nameRecoveryKey(
 }
 
 /**
- * Returns the next entry of `log` after all devices were lost: a new device, signed by itself. A
- * recovery key that is in force vouches for it, and links the new generation to those before.
+ * Returns the next entry of `log` after all devices were lost: a new device, signed by itself.
+ *
+ * If an active recovery key signs the entry too, the new generation is linked to the previous ones.
  * @throws Refusal as `addDevice`
  */
 export function resetLog({ log, recovery, ...of }: ResetOf): string {
@@ -102,8 +108,8 @@ function bySelf({ device, keys, at }: SelfSigned) {
 }
 
 /**
- * Returns the `recovery_sig` of an entry by a recovery key, base64url.
- * @throws Refusal for a bad id
+ * Returns a recovery key's signature over an entry (`recovery_sig`), base64url.
+ * @throws Refusal as `parseId`
  */
 export const vouchFor = (entry: Vouched, { secret }: KeyPair): string =>
   encodeBase64url(ed25519.sign(recoveryInput(entry), secret))
@@ -113,13 +119,15 @@ function vouch(entry: Vouched, by: Recovery | undefined): { recovery_sig?: strin
   return { recovery_sig: 'signature' in by ? by.signature : vouchFor(entry, by) }
 }
 
-/** Returns the place after the newest entry of a log. A vouched entry names this place. */
+/**
+ * Returns the place after a log's newest entry. An entry to be signed by a recovery key names it.
+ */
 export const placeAfterHead = (log: KeyLog): Place['chain'] => placeIn(log).chain
 
-/** Where an entry goes: the entries before, and the members that bind it to its place. */
+/** The place of a new entry: the entries before it, and the members that state the place. */
 type Place = {
   before: readonly string[]
-  /** The verified log of `before`; absent for none. */
+  /** The verified log of `before`; absent if `before` is empty. */
   known?: KeyLog
   chain: { account: string; seq: number; prev: string }
 }

@@ -1,6 +1,7 @@
 /**
- * The form of a key log's entry (section 3): the members of its payload and those that each op
- * uses. `key-log-ops.ts` checks whether an entry may follow the ones before it.
+ * The form of key log entries (section 3): the members of the payload, and which ops use them.
+ *
+ * `key-log-ops.ts` checks whether an entry may follow the entries before it.
  */
 import { requirePlace } from './chain.ts'
 import { ID_PREFIX } from '../encoding/id.ts'
@@ -24,7 +25,7 @@ import { requireThat } from '../refusal.ts'
 const NAMES = ['add', 'revoke', 'reset', 'renew', 'recovery'] as const
 export type Op = (typeof NAMES)[number]
 
-/** The optional members, and the whole payload, with public keys read by `jwk`. */
+/** The optional members, and the whole payload. `jwk` reads the public keys in them. */
 const optional = (jwk: MemberKind<PublicJwk>) => ({
   device: idWithPrefix(ID_PREFIX.device),
   keys: record({ sign: jwk, seal: base64url(32), auth: jwk }),
@@ -62,11 +63,11 @@ const USES = {
 
 type Common = Omit<Payload, Optional | 'op'>
 type Uses<O extends Op> = (typeof USES)[O][number]
-/** An entry of one op, with exactly the members that it uses. */
+/** An entry of one op, with exactly the members that the op uses. */
 export type EntryOf<O extends Op> = Common & { op: O; jws: ParsedJws } & Required<
     Pick<Payload, Uses<O>>
   >
-/** The first entry of a log carries a salt; a reset may carry a recovery signature. */
+/** The first entry of a log has a salt. A reset may have a recovery signature. */
 export type FirstEntry = EntryOf<'add'> & { salt: string }
 export type ResetEntry = EntryOf<'reset'> & { recovery_sig?: string }
 export type RecoveryEntry = EntryOf<'recovery'> & { recovery_sig?: string }
@@ -74,12 +75,14 @@ export type KeyLogEntry =
   EntryOf<'add'> | EntryOf<'revoke'> | EntryOf<'renew'> | ResetEntry | RecoveryEntry
 
 /**
- * Parses an entry; its signature is not verified yet.
- * @throws Refusal as `parseJws` and payloads; `bad_op`, `log_full`
+ * Parses an entry. Its signature is not verified.
+ * @throws Refusal as `parseJws` and `payload`; `bad_op`, `log_full`
  */
 export const readKeyLogEntry = (text: string): KeyLogEntry => entryOf(text, readPayload)
 
-/** Like `readEntry`, for an entry that was verified before: its keys are points of the group. */
+/**
+ * Like `readKeyLogEntry`, but for a verified entry. Its keys are not checked for their order again.
+ */
 export const readVerified = (text: string): KeyLogEntry => entryOf(text, readVerifiedPayload)
 
 function entryOf(text: string, read: typeof readPayload): KeyLogEntry {
@@ -93,12 +96,12 @@ function entryOf(text: string, read: typeof readPayload): KeyLogEntry {
   const signable = (op === 'reset' || op === 'recovery') && entry.recovery_sig !== undefined
   if (signable) uses.push('recovery_sig')
   exactly(entry, Object.keys(OPTIONAL), uses)
-  // `exactly` has checked that the members of the op are there, and no others.
+  // `exactly` has checked that the entry has exactly the members of its op.
   return { ...entry, jws } as KeyLogEntry
 }
 
 /**
- * Throws for an op at a place that a key log lacks, or reserves for `revoke` and `reset`.
+ * Throws if a key log has no place `seq`, or if the place is reserved for `revoke` and `reset`.
  * @throws Refusal `log_full`
  */
 export function requireKeyLogPlace(op: Op, seq: number): void {

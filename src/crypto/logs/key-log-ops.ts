@@ -1,4 +1,6 @@
-/** The effects of the entries of a key log (section 3), and who may sign each. */
+/**
+ * Applies key log entries to the state of a log (section 3), and checks who may sign each entry.
+ */
 import { accountIdOf, rawKeys, type LoggedKeys } from '../device-public-keys.ts'
 import { decodeBase64url, encodeBase64url } from '../encoding/base64url.ts'
 import { addGeneration, replaceRecoveryKey, type Generation, type Vouchers } from './generations.ts'
@@ -12,37 +14,39 @@ type Renewal = { readonly seq: number; readonly seal: string }
 
 export type LoggedDevice = {
   readonly id: string
-  /** The keys with which it was added. */
+  /** The keys that the device was added with. */
   readonly keys: LoggedKeys
-  /** Thumbprint of the signing key: the `kid` of every structure that this device signs. */
+  /** The signing key's thumbprint: the `kid` of every structure that this device signs. */
   readonly kid: string
-  /** The id of its newest sealing key. */
+  /** The id of the device's newest sealing key. */
   readonly seal: string
-  /** The places of its renewals, in order, and the sealing key that each named. */
+  /** The device's renewals in order: the seq of each entry, and the sealing key that it names. */
   readonly renewals: readonly Renewal[]
-  /** The place of the entry that added it, and of the one that revoked it (a reset included). */
+  /**
+   * The seq of the entry that added the device, and of the one that revoked it (possibly a reset).
+   */
   readonly addedAt: number
   readonly revokedAt: number | null
-  /** 1 for the first devices of an account, one more after each reset. */
+  /** 1 for devices before the first reset, and one more after each reset. */
   readonly generation: number
 }
 
-/** The collections only grow, so that entries extend them in place. */
+/** The state of a key log. Its collections only grow, so entries are added to them in place. */
 export type KeyLogState = {
-  /** In order of addition. A revoked device keeps its place. */
+  /** In the order of addition. A revoked device stays in the map. */
   readonly devices: Map<string, LoggedDevice & { readonly renewals: Renewal[] }>
-  /** The ids of the unrevoked ones. */
+  /** The ids of devices that are not revoked. */
   readonly active: Set<string>
   readonly generations: Generation[]
   readonly vouchers: Map<string, string>
-  /** Every public key that the log named: `x` of JWKs, and ids of sealing keys. */
+  /** Every public key that occurred in the log: the `x` of JWKs, and the ids of sealing keys. */
   readonly keys: Set<string>
 }
 
 /**
- * Returns the device that may sign as of entry `seq` of a log.
- * @throws Refusal `unknown_signer` if the log does not name it by then, `revoked_signer` if it
- *   is revoked by then
+ * Returns a device that may sign as of entry `seq` of a log.
+ * @throws Refusal `unknown_signer` if the device had not been added by then, `revoked_signer` if it
+ * had been revoked by then
  */
 export function signerAt<D extends Pick<LoggedDevice, 'addedAt' | 'revokedAt'>>(
   { devices }: { readonly devices: ReadonlyMap<string, D> },
@@ -58,8 +62,8 @@ export function signerAt<D extends Pick<LoggedDevice, 'addedAt' | 'revokedAt'>>(
 }
 
 /**
- * Checks that the signing key of a device made this JWS.
- * @param proven whether this signature was verified before, by this key
+ * Checks that a device's signing key made this JWS.
+ * @param proven whether this signature was verified earlier with this key
  * @throws Refusal `kid_mismatch`, `bad_signature`
  */
 export function verifySignedBy(
@@ -76,11 +80,12 @@ export function verifySignedBy(
 }
 
 /**
- * Returns the state after an entry, from the state before it (none at seq 0); yields as
- * `addGeneration`.
- * @param proven whether the entry was verified before
- * @param vouchers the recovery keys found then, if they are still available
- * @throws Refusal for the first rule broken: see `verifyKeyLog`
+ * Returns the state after an entry, given the state before it (undefined at seq 0).
+ *
+ * Yields as `addGeneration` does.
+ * @param proven whether the entry was verified earlier
+ * @param vouchers the recovery keys that were found then, if they are still available
+ * @throws Refusal for the first broken rule; see `verifyKeyLog`
  */
 export function* applyKeyLogEntry(
   before: KeyLogState | undefined,
@@ -130,7 +135,7 @@ function firstState(entry: FirstEntry, proven: boolean): KeyLogState {
   return state
 }
 
-/** Checks the first entry or a reset, which name a device that signs for itself. */
+/** Checks the first entry or a reset. Both name a device, which must itself sign the entry. */
 function verifySelfSigned(
   entry: EntryOf<'add'> | ResetEntry,
   otherwise: RefusalReason,
@@ -185,12 +190,12 @@ function revokeDevice(state: KeyLogState, { device: id, seq }: EntryOf<'revoke'>
   markRevoked(state, id, seq)
 }
 
-/** Walks only the active devices: a log of many resets has many revoked ones. */
+/** Visits only the active devices, because a log with many resets has many revoked ones. */
 function revokeAll(state: KeyLogState, seq: number): void {
   for (const id of state.active) markRevoked(state, id, seq)
 }
 
-/** A map keeps the place of a key that is set again, and so the order of addition. */
+/** Setting a key of a map again keeps its position, so the order of addition does not change. */
 function markRevoked({ devices, active }: KeyLogState, id: string, seq: number): void {
   devices.set(id, { ...devices.get(id)!, revokedAt: seq })
   active.delete(id)

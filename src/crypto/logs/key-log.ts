@@ -1,7 +1,8 @@
 /**
- * The key log of an account (section 3): its present and past devices, and its recovery key. Any
- * verifier can recompute it from the entries alone; a log that breaks a rule is rejected whole.
- * `at` decides nothing.
+ * The key log of an account (section 3): its current and former devices, and its recovery key.
+ *
+ * Any verifier can compute the result from the entries alone. A log that breaks a rule is rejected
+ * as a whole. The time `at` of an entry has no effect.
  */
 import { type LoggedKeys, sameKeys } from '../device-public-keys.ts'
 import { Refusal, requireThat } from '../refusal.ts'
@@ -12,43 +13,48 @@ import { applyKeyLogEntry, type KeyLogState, type LoggedDevice } from './key-log
 
 export type KeyLog = {
   account: string
-  /** The last entry and its hash, 32 bytes. */
+  /** The seq and the hash (32 bytes) of the last entry. */
   seq: number
   head: Uint8Array
-  /** The hash of every entry, by seq. */
+  /** The hash of every entry; the index is the entry's seq. */
   heads: readonly Uint8Array[]
-  /** 1, and one more for each reset. */
+  /** The number of the newest generation: 1, plus one for each reset. */
   generation: number
   generations: Generations
-  /** Of each reset with a `recovery_sig`. */
+  /** The vouchers of all resets that have a `recovery_sig`. */
   vouchers: Vouchers
-  /** The recovery key in force: `x` of its JWK, or null. */
+  /** The active recovery key as the `x` of its JWK, or null. */
   recovery: string | null
-  /** As received. */
+  /** The entries as received. */
   entries: readonly string[]
-  /** Every device that the log ever named, by id, in order of addition. */
+  /** Every device that occurred in the log, by id, in the order of addition. */
   devices: ReadonlyMap<string, LoggedDevice>
-  /** The unrevoked ones, in order of addition. */
+  /** The devices that are not revoked, in the order of addition. */
   active: readonly LoggedDevice[]
 }
 
 /**
- * The highest place verified before. `vouchers` saves the search for the recovery keys found
- * then; a `KeyLog` has them.
+ * The newest place that was verified earlier.
+ *
+ * `vouchers` are the recovery keys that were found then, as a `KeyLog` contains them. With them,
+ * the keys need not be searched for again.
  */
 export type KnownLog = KnownPlace & { readonly vouchers?: Vouchers }
 
 /**
- * Verifies the log of `account`. `entries` are the JWSs in order; `known` is the highest place
- * that was verified before, by this device or in a database that holds only verified entries.
- * Every rule is checked for every entry, but no signature of an entry up to `known` (see
- * `follow`).
- * @throws Refusal for the first rule broken: those of `parseJws`, of payloads, of the chain
- *   (`too_large`, `key_log_forked`, `gap`, `rollback` …), `bad_op`, `log_full`, `wrong_account`,
- *   `seq0_not_self_signed`, `reset_not_self_signed`, `unknown_signer`, `revoked_signer`,
- *   `kid_mismatch`, `bad_signature`, `account_mismatch`, `renew_not_self_signed`,
- *   `missing_recovery_sig`, `bad_recovery_sig`, `duplicate_device`, `duplicate_key`,
- *   `unknown_device`, `already_revoked`
+ * Verifies the key log of an account.
+ *
+ * Every rule is checked for every entry. Only the signatures of entries up to `known` are not
+ * verified again (see `follow`).
+ * @param entries the JWSs in order
+ * @param known the newest place that was verified earlier, by this device or in a database that
+ * contains only verified entries
+ * @throws Refusal for the first broken rule: as `parseJws`, `payload` and `follow` (`too_large`,
+ * `key_log_forked`, `gap`, `rollback` …), `bad_op`, `log_full`, `wrong_account`,
+ * `seq0_not_self_signed`, `reset_not_self_signed`, `unknown_signer`, `revoked_signer`,
+ * `kid_mismatch`, `bad_signature`, `account_mismatch`, `renew_not_self_signed`,
+ * `missing_recovery_sig`, `bad_recovery_sig`, `duplicate_device`, `duplicate_key`,
+ * `unknown_device`, `already_revoked`
  */
 export const verifyKeyLog = (
   account: string,
@@ -57,8 +63,9 @@ export const verifyKeyLog = (
 ): KeyLog => runToEnd(verifyingKeyLog(account, entries, known))
 
 /**
- * Like `verifyKeyLog`, but yields after each entry and each recovery key tried. A log of unknown
- * entries may take minutes, and the caller can let other work run meanwhile.
+ * Like `verifyKeyLog`, but yields after each entry and each recovery key that was tried.
+ *
+ * The verification of an unknown log can take minutes, so the caller can let other work run.
  */
 export function* verifyingKeyLog(
   account: string,
@@ -95,9 +102,10 @@ export function* verifyingKeyLog(
 }
 
 /**
- * Returns the entry that named the recovery key in force, and the device that signed it. The
- * entry is in the newest generation. Null if no key is in force, or if the key in force is the
- * one that linked the generation.
+ * Returns the entry that named the active recovery key, and the device that signed the entry.
+ *
+ * The entry is in the newest generation. Null if no key is active, or if the active key is the one
+ * that signed the reset of the newest generation.
  */
 export function recoveryEntry({
   entries,
@@ -110,17 +118,15 @@ export function recoveryEntry({
   return jws === undefined ? null : { by: readVerified(jws).by, jws }
 }
 
-/**
- * Returns the generation of a log as of its entry `seq`: 1, and one more for each reset until
- * then.
- */
+/** Returns the number of the generation at entry `seq`: 1, plus one for each reset up to it. */
 export function generationAt({ generations }: Pick<KeyLog, 'generations'>, seq: number): number {
   return generations.findLastIndex(({ root }) => root <= seq) + 1
 }
 
 /**
- * Returns the root of a generation: the number of its first entry, and the hash of that entry, 32
- * bytes. Every later entry of the generation rests on it.
+ * Returns the root of a generation: the seq and the hash (32 bytes) of its first entry.
+ *
+ * Every later entry of the generation depends on the root.
  */
 export function generationRoot(
   { generations, heads }: Pick<KeyLog, 'generations' | 'heads'>,
@@ -132,10 +138,11 @@ export function generationRoot(
 }
 
 /**
- * Returns the longer of two lists of entries of one key log: the `given` one, and the one stored
- * here. The stored list so completes a list that ends before a revocation.
- * @throws Refusal `key_log_forked` if they contradict each other, and as `verifyKeyLog` if
- *   `given` breaks a rule by itself
+ * Returns the longer of two lists of entries of one key log, given and stored.
+ *
+ * The stored list thus completes a given list that ends before a revocation.
+ * @throws Refusal `key_log_forked` if the lists contradict each other, and as `verifyKeyLog` if
+ * `given` breaks a rule by itself
  */
 export function completeLog(
   account: string,
@@ -152,11 +159,12 @@ export function completeLog(
 }
 
 /**
- * Checks, on a device that asked to be approved, that it was added (section 3). `log` is the
- * verified key log, and continues `seen`, the newest entry in the answer of the approving device.
- * @returns the device, as in the log
+ * Checks, on a device that requested approval, that the device was added to the log (section 3).
+ * @param log the verified key log, which must continue the log that the approving device saw
+ * @param seen the seq of the newest entry in the approving device's answer
+ * @returns the device, as the log names it
  * @throws Refusal `not_in_log`, `own_keys_differ`, `added_before`, `generation_changed`,
- *   `not_active`
+ * `not_active`
  */
 export function checkOwnEntry(
   log: KeyLog,
@@ -171,7 +179,7 @@ export function checkOwnEntry(
     'the key log names other keys for this device',
   )
   requireThat(found.addedAt > seen, 'added_before', 'the device was added before it was approved')
-  // In the generation of that head, an entry after it that names a device is an `add`.
+  // An entry after `seen` that adds a device in the same generation is an `add`, not a reset.
   const same = found.generation === generationAt(log, seen)
   requireThat(same, 'generation_changed', 'the account was reset before the device was added')
   requireThat(found.revokedAt === null, 'not_active', 'the device is already revoked')

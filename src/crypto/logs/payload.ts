@@ -1,7 +1,8 @@
 /**
- * Declares the members of payloads as data. A shape names every member and its kind, and reading
- * rejects any other member. A kind returns the value unchanged from the wire, so the result is
- * the payload itself, in the form that was signed.
+ * Declares payloads as data: a shape names every member and its kind.
+ *
+ * A reader rejects every member that is not in the shape. A kind returns the value unchanged, so
+ * the result is the payload exactly as it was signed.
  */
 import { decodeBase64url } from '../encoding/base64url.ts'
 import { isId, ID_PREFIX } from '../encoding/id.ts'
@@ -16,7 +17,9 @@ type Shape = Record<string, MemberKind<unknown>>
 type Read<R extends Shape, O extends Shape> = Plain<
   { [K in keyof R]: ReturnType<R[K]> } & { [K in keyof O]?: ReturnType<O[K]> }
 >
-/** One flat object, as editors and error messages should display it. */
+/**
+ * Merges an intersection into one flat object, for readable types in editors and error messages.
+ */
 type Plain<T> = { [K in keyof T]: T[K] }
 
 const version: MemberKind<2> = (value) => {
@@ -25,9 +28,11 @@ const version: MemberKind<2> = (value) => {
 }
 
 /**
- * Returns a reader of payloads of protocol 2. A payload has exactly the members of `required` and
- * perhaps those of `optional`. The reader throws `wrong_version`, `missing_member`,
- * `unknown_member`, and the refusals of the kinds.
+ * Returns a function that reads a payload of protocol 2.
+ *
+ * The payload must have all members of `required`. It may have members of `optional`, and no
+ * others. The function throws `wrong_version`, `missing_member`, `unknown_member`, and the refusals
+ * of the kinds.
  */
 export function payload<R extends Shape, O extends Shape = Record<never, never>>(
   required: R,
@@ -35,15 +40,16 @@ export function payload<R extends Shape, O extends Shape = Record<never, never>>
 ) {
   const read = record({ v: version, ...required }, optional)
   return (value: JsonObject): Plain<{ v: 2 } & Read<R, O>> => {
-    // First, because another version may have other members.
+    // The version is checked first, because another version may have other members.
     if (value.has('v')) version(value.get('v')!)
     return read(value) as Plain<{ v: 2 } & Read<R, O>>
   }
 }
 
 /**
- * Returns a reader of objects with exactly the members of `required` and perhaps those of
- * `optional`.
+ * Returns a function that reads an object.
+ *
+ * The object must have all members of `required`. It may have members of `optional`, and no others.
  */
 export function record<R extends Shape, O extends Shape = Record<never, never>>(
   required: R,
@@ -54,7 +60,7 @@ export function record<R extends Shape, O extends Shape = Record<never, never>>(
   return (value) => {
     requireThat(value instanceof Map, 'bad_value', 'not an object')
     for (const name of value.keys()) {
-      // The message is built only for a refusal, since logs have many members.
+      // The message is built only for a refusal, because logs have many members.
       if (!kinds.has(name))
         throw new Refusal('unknown_member', `unknown member: ${inMessage(name)}`)
     }
@@ -69,7 +75,7 @@ export function record<R extends Shape, O extends Shape = Record<never, never>>(
 }
 
 /**
- * Checks the members that only some ops use: all of `wanted`, none of the others.
+ * Checks the optional members of an entry: all of `wanted` must be present, and no others.
  * @throws Refusal `missing_member` and `superfluous_member`
  */
 export function exactly(entry: object, optional: readonly string[], wanted: readonly string[]) {
@@ -89,19 +95,19 @@ export const string: MemberKind<string> = (value) => {
   return value
 }
 
-/** −(2^53 − 1) to 2^53 − 1; `parseJson` has rejected all other numbers. */
+/** An integer within ±(2^53 − 1). `parseJson` has already rejected all other numbers. */
 export const integer: MemberKind<number> = (value) => {
   requireThat(typeof value === 'number', 'bad_value', 'not a number')
   return value
 }
 
-/** A count or a time in Unix seconds: no sign. */
+/** A count, or a time in Unix seconds: an integer of at least 0. */
 export const natural: MemberKind<number> = (value) => {
   requireThat(integer(value) >= 0, 'bad_value', 'negative')
   return value as number
 }
 
-/** An epoch enters derivations as u32be. */
+/** An epoch: an integer below 2^32, because derivations encode it as u32be. */
 export const epochNumber: MemberKind<number> = (value) => {
   requireThat(natural(value) < 2 ** 32, 'bad_value', 'an epoch must be below 2^32')
   return value as number
@@ -112,7 +118,7 @@ export const nullable =
   (value) =>
     value === null ? null : kind(value)
 
-/** Canonical base64url, of `length` bytes if that is given. */
+/** Canonical base64url, of exactly `length` bytes if `length` is given. */
 export const base64url =
   (length?: number): MemberKind<string> =>
   (value) => {
@@ -128,7 +134,7 @@ export const idWithPrefix =
     return value as string
   }
 
-/** The id of an account; another id is `not_an_account`. */
+/** An account id. Any other id is refused with `not_an_account`. */
 export const accountId = idWithPrefix(ID_PREFIX.account, 'not_an_account')
 
 export const oneOf =
@@ -144,19 +150,19 @@ export const oneOf =
 
 const jwkMembers = record({ kty: string, crv: string, x: string })
 
-/** A public Ed25519 key: exactly kty, crv, x (see `jwkBytes`). */
+/** An Ed25519 public key with exactly `kty`, `crv` and `x` (see `jwkBytes`). */
 export const signingJwk: MemberKind<PublicJwk> = (value) => {
   const key = jwkMembers(value) as PublicJwk
   requireThat(isSigningKey(jwkForm(key)), 'bad_key', 'not a point of the prime-order group')
   return key
 }
 
-/** The same in an entry that was verified before, with keys that are points of the group. */
+/** Like `signingJwk`, for an entry verified earlier: the key's order is not checked again. */
 export const verifiedJwk: MemberKind<PublicJwk> = (value) => {
   const key = jwkMembers(value) as PublicJwk
   jwkForm(key)
   return key
 }
 
-/** A place in a log: the number of an entry and its hash. */
+/** A place in a log: the seq of an entry and its hash. */
 export const place = record({ seq: natural, head: base64url(32) })

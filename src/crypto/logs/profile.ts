@@ -1,6 +1,7 @@
 /**
- * Signed profiles (section 4a): the name that an account gives itself. It is a claim of the
- * account, but no server can change it.
+ * Signed profiles (section 4a): the name that an account gives itself.
+ *
+ * Only the account vouches for the name, but no server can change it.
  */
 import { ID_PREFIX } from '../encoding/id.ts'
 import { entryHash, parseJws } from '../jose/jws.ts'
@@ -10,7 +11,7 @@ import type { KeyLog } from './key-log.ts'
 import { accountId, idWithPrefix, natural, payload, string, type MemberKind } from './payload.ts'
 import { requireThat, Refusal } from '../refusal.ts'
 
-/** Code points of a name. */
+/** The maximum length of a name in code points. */
 const LONGEST_NAME = 64
 
 const name: MemberKind<string> = (value) => {
@@ -31,8 +32,8 @@ export type SignedProfile = ReturnType<typeof readPayload>
 
 /**
  * Signs a profile. Returns the JWS.
- * @param of `n`: higher than that of every earlier profile of the account; `name`: 1 to 64 code
- *   points; `kid` and `seed` (32 bytes): the signing key of the device
+ * @param of `n`: must be higher than in every earlier profile of the account; `name`: 1 to 64 code
+ * points; `kid` and `seed` (32 bytes): the device's signing key
  * @throws Refusal `bad_value`, `bad_length`
  */
 export function signProfile({
@@ -47,15 +48,15 @@ export function signProfile({
 
 /**
  * Reads a profile without verifying it.
- * @throws Refusal as `parseJws` and payloads
+ * @throws Refusal as `parseJws` and `payload`
  */
 export const readProfile = (jws: string): SignedProfile =>
   readPayload(parseJws(jws, 'profile+jws').payload)
 
 /**
  * Verifies a profile with the newest known key log of its account.
- * @throws Refusal as `parseJws` and payloads; `wrong_account`, `unknown_signer`,
- *   `revoked_signer`, `kid_mismatch`, `bad_signature`
+ * @throws Refusal as `parseJws` and `payload`; `wrong_account`, `unknown_signer`, `revoked_signer`,
+ * `kid_mismatch`, `bad_signature`
  */
 export function verifyProfile(jws: string, log: KeyLog): SignedProfile {
   const parsed = parseJws(jws, 'profile+jws')
@@ -70,11 +71,13 @@ export function verifyProfile(jws: string, log: KeyLog): SignedProfile {
 }
 
 /**
- * Verifies a profile that replaces another one. A kept profile is ignored, and its `n` too, if
- * the device that signed it is no longer active.
- * @param kept the current profile, a JWS that `verifyProfile` accepted once
- * @throws Refusal as `verifyProfile`; `not_newer` unless `n` is higher or, at equal `n`, the
- *   SHA-256 of the JWS is lower
+ * Verifies a profile that replaces another one.
+ *
+ * If the device that signed the stored profile is no longer active, the stored profile and its `n`
+ * are ignored.
+ * @param kept the current profile, a JWS that `verifyProfile` accepted earlier
+ * @throws Refusal as `verifyProfile`; `not_newer` unless `n` is higher or, if `n` is equal, the
+ * SHA-256 of the JWS is lower
  */
 export function replaceProfile(kept: string | null, jws: string, log: KeyLog): SignedProfile {
   const profile = verifyProfile(jws, log)

@@ -1,6 +1,7 @@
 /**
- * Builds signed entries of a roster. Each builder verifies its entry, so that it never returns a
- * wrong one.
+ * Builds signed entries of a roster.
+ *
+ * Each builder verifies the entry that it made, so it never returns an invalid one.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { NO_PREV } from './chain.ts'
@@ -19,21 +20,21 @@ import type { KeyLogs } from './roster-ops.ts'
 
 type Place = { seq: number; head: Uint8Array }
 
-/** The signer: a device of a member, and its signing key. */
+/** The device that signs an entry for a member, and its signing key. */
 export type Signer = {
   actor: string
   device: string
-  /** The newest place of the actor's key log: the number of an entry and its hash, 32 bytes. */
+  /** The seq and the hash (32 bytes) of the newest entry in the actor's key log. */
   actorLog: Place
   /** The thumbprint and the seed (32 bytes) of the device's signing key. */
   kid: string
   seed: Uint8Array
-  /** Unix seconds. */
+  /** In Unix seconds. */
   at: number
 }
 
 /**
- * The state before an entry: a verified roster, and the verified logs of all accounts it ever
+ * The verified roster before an entry, and the verified key logs of all accounts that it ever
  * named.
  */
 type Before = { roster: Roster; keyLogs: KeyLogs }
@@ -41,8 +42,9 @@ type What = Pick<Payload, 'op' | 'member' | 'member_log' | 'role' | 'consent'> &
 
 /**
  * Returns the entry that creates a connection, signed by a device of its creator, as a JWS.
- * @param of `k`: K of epoch 1, 32 bytes; `replaces`: the id of a forked connection
- * @throws Refusal as `readEntry`; `bad_length`
+ * @param of `k`: K of epoch 1 (32 bytes); `replaces`: the id of the forked connection that the new
+ * one replaces
+ * @throws Refusal as `readRosterEntry`; `bad_length`
  */
 export function openEntry(
   of: { connection: string; k: Uint8Array; replaces?: string } & Signer,
@@ -55,9 +57,9 @@ export function openEntry(
 }
 
 /**
- * Returns the next entry, with which an owner adds an account as a member. `memberLog` is the
- * newest place of its verified key log, which `keyLogs` must hold; `consent` is the JWS that a
- * device of the account signed for this owner.
+ * Returns the next entry, in which an owner adds an account as a member.
+ * @param of `memberLog`: the newest place in the account's verified key log, which `keyLogs` must
+ * contain; `consent`: the JWS that a device of the account signed for this owner
  * @returns the JWS, which `verifyRoster` accepts after the entries of `roster`
  * @throws Refusal as `verifyRoster`; `bad_length` for the seed
  */
@@ -69,9 +71,11 @@ export function addMember(
 }
 
 /**
- * Returns the next entry, with which an owner assigns the seat of another member to its new keys.
- * They replaced all devices of the member. `memberLog` is the newest place of its verified key
- * log, which `keyLogs` must hold; `k` is K of the epoch that the entry opens, 32 bytes.
+ * Returns the next entry, in which an owner confirms the new keys of another member.
+ *
+ * The new keys replaced all devices of the member.
+ * @param of `memberLog`: the newest place in the member's verified key log, which `keyLogs` must
+ * contain; `k`: K of the epoch that the entry opens (32 bytes)
  * @throws Refusal as `addMember`
  */
 export function confirmMember(
@@ -82,10 +86,10 @@ export function confirmMember(
 }
 
 /**
- * Returns the next entry, with which an owner removes another member. `k` is K of the epoch that
- * the entry opens, 32 bytes.
- * @throws Refusal as `addMember`; `bad_op` for the actor itself, which would have K afterwards
- *   and uses `leave` instead
+ * Returns the next entry, in which an owner removes another member.
+ * @param of `k`: K of the epoch that the entry opens (32 bytes)
+ * @throws Refusal as `addMember`; `bad_op` if the owner names itself: it would have the new K, so
+ * it must use `leave`
  */
 export function removeMember(of: Before & { member: string; k: Uint8Array } & Signer): string {
   const { member, k } = of
@@ -94,7 +98,7 @@ export function removeMember(of: Before & { member: string; k: Uint8Array } & Si
 }
 
 /**
- * Returns the next entry, with which an owner changes the role of a member.
+ * Returns the next entry, in which an owner changes the role of a member.
  * @throws Refusal as `addMember`
  */
 export function changeRole(of: Before & { member: string; role: RosterRole } & Signer): string {
@@ -103,7 +107,7 @@ export function changeRole(of: Before & { member: string; role: RosterRole } & S
 }
 
 /**
- * Returns the next entry, with which a member leaves.
+ * Returns the next entry, in which a member leaves.
  * @throws Refusal as `addMember`
  */
 export function leave(of: Before & Signer): string {
@@ -111,7 +115,7 @@ export function leave(of: Before & Signer): string {
 }
 
 /**
- * Returns the next entry, with which a member gives the connection a new K, 32 bytes.
+ * Returns the next entry, in which a member gives the connection a new K (32 bytes).
  * @throws Refusal as `addMember`
  */
 export function rotate(of: Before & { k: Uint8Array } & Signer): string {
@@ -119,7 +123,7 @@ export function rotate(of: Before & { k: Uint8Array } & Signer): string {
 }
 
 /**
- * Returns the last entry of a roster, with which an owner ends the connection for all members.
+ * Returns the last entry of a roster, in which an owner ends the connection for all members.
  * @throws Refusal as `addMember`
  */
 export function endConnection(of: Before & Signer): string {

@@ -1,6 +1,7 @@
 /**
- * The form of roster entries (section 4). It lists the members of each op, who may sign it, and
- * the places where it may be in a roster. Nothing here needs another entry.
+ * The form of roster entries (section 4), as far as it can be checked without other entries.
+ *
+ * Defines the members of each op, who may sign it, and at which places in a roster it may be.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../encoding/base64url.ts'
@@ -30,14 +31,15 @@ const NAMES = ['open', 'add', 'remove', 'role', 'leave', 'rotate', 'confirm', 'e
 export type OpName = (typeof NAMES)[number]
 
 /**
- * A connection of 201 members is rejected, so rows for each member but the actor are at most 199.
+ * The maximum number of members. An entry thus has at most 199 rows: one for each member but the
+ * actor.
  */
 export const MOST_MEMBERS = 200
 
 const logRow = record({ account: accountId, seq: natural, head: base64url(32) })
 type LogRow = ReturnType<typeof logRow>
 
-/** The text of ids sorts as their raw bytes do. */
+/** Ids can be compared as texts, because they sort in the same order as their bytes. */
 const logRows: MemberKind<LogRow[]> = (value) => {
   const isList = Array.isArray(value) && value.length > 0
   requireThat(isList, 'bad_value', 'logs must be a list of at least one row, or absent')
@@ -83,12 +85,12 @@ export type RosterEntry = Payload & { readonly jws: ParsedJws }
 
 type Form = {
   readonly uses: readonly Optional[]
-  /** Members that an entry may have. */
+  /** The optional members that this op may have in addition to `uses`. */
   readonly mayUse?: readonly Optional[]
   readonly signedBy: RosterRole
-  /** Whether the entry makes a new K. */
+  /** Whether the entry opens an epoch with a new K. */
   readonly opensEpoch: boolean
-  /** Whether the entry may be in the last 1,000 places. */
+  /** Whether the entry may be at one of the last 1,000 places. */
   readonly endsAccess: boolean
 }
 
@@ -133,16 +135,16 @@ export const FORMS: Record<OpName, Form> = {
 }
 
 /**
- * Throws for an op at a place of a roster where it is not allowed.
+ * Throws if an op is not allowed at a place in a roster.
  * @throws Refusal `log_full`
  */
 export const requireRosterPlace = (op: OpName, seq: number): void =>
   requirePlace(seq, FORMS[op].endsAccess)
 
 /**
- * Reads the form of an entry, with exactly the members of its op; nothing is verified yet.
- * @throws Refusal as `parseJws` and payloads; `bad_op`, `not_an_account`, `too_many_rows`,
- *   `logs_unsorted`, `missing_k_commit`, `superfluous_k_commit`, `superfluous_member`, `log_full`
+ * Reads an entry and checks that it has exactly the members of its op. Nothing is verified.
+ * @throws Refusal as `parseJws` and `payload`; `bad_op`, `not_an_account`, `too_many_rows`,
+ * `logs_unsorted`, `missing_k_commit`, `superfluous_k_commit`, `superfluous_member`, `log_full`
  */
 export function readRosterEntry(jws: string): RosterEntry {
   const parsed = parseJws(jws, 'roster+jws')
@@ -168,8 +170,9 @@ export function readRosterEntry(jws: string): RosterEntry {
 }
 
 /**
- * Returns `k_commit` of an epoch, the commitment of the entry that opens it to its secret:
- * base64url SHA-256 over the connection, the epoch and K (32 bytes).
+ * Returns `k_commit`: the commitment to an epoch's secret in the entry that opens the epoch.
+ *
+ * It is base64url SHA-256 over the connection, the epoch and K (32 bytes).
  * @throws Refusal `bad_length`, `bad_value`, and as `parseId`
  */
 export function keyCommitment(connection: string, epoch: number, k: Uint8Array): string {

@@ -1,6 +1,7 @@
 /**
- * The roster of a connection (section 4): its members, and the entry that opened its epoch.
- * Verified against the verified key logs of its members.
+ * The roster of a connection (section 4): its members, and the current epoch.
+ *
+ * A roster is verified against the verified key logs of its members.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { runToEnd, follow, type KnownPlace, requirePlaces } from './chain.ts'
@@ -11,30 +12,32 @@ import { applyRosterEntry, type KeyLogs, type RosterState } from './roster-ops.t
 
 export type Roster = Omit<RosterState, 'exits' | 'places'> & {
   connection: string
-  /** The last entry and its hash, 32 bytes. */
+  /** The seq and the hash (32 bytes) of the last entry. */
   seq: number
   head: Uint8Array
-  /** As received. */
+  /** The entries as received. */
   entries: readonly string[]
 }
 
 /**
- * Verifies the whole roster of `connection`. Whether an entry is valid depends on the entries
- * before it and on the key logs up to the places that it names; the rest of the key logs decides
- * the places that the epoch covers.
+ * Verifies the whole roster of a connection.
+ *
+ * The validity of an entry depends only on the entries before it, and on the key logs up to the
+ * places that it names. The rest of the key logs decides which places the epoch covers.
  * @param entries the JWSs in order
- * @param keyLogs the newest verified logs of all accounts that the entries name (`accountsOf`)
- * @param known the highest place verified before. The signatures of the entries up to it, and
- *   of the consents in them, are not verified again: an entry names the hash of a place of each
- *   key log that decides which key made a signature, and that place is checked against `keyLogs`
- *   each time
- * @throws Refusal for the first rule broken: as `readEntry`; of the chain (`roster_forked`,
- *   `gap`, `rollback` …), `wrong_connection`, `bad_op`, `ended`, `leave_opens_epoch`,
- *   `epoch_skip`, `actor_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`,
- *   `bad_signature`, `not_member`, `actor_log_back`, `generation_unconfirmed`, `not_owner`,
- *   `logs_not_member`, `rotation_pending`, `already_member`, `too_many_members`,
- *   `member_log_mismatch`, `bad_consent`, `consent_mismatch`, `consent_log`, `consent_stale`,
- *   `self_confirm`, `no_new_generation`, `last_owner`
+ * @param keyLogs the newest verified logs of all accounts that the entries name
+ * (`accountsInRoster`)
+ * @param known the newest place that was verified earlier. Signatures of the entries up to it, and
+ * of the consents in them, are not verified again. Each entry names a place, with its hash, in
+ * every key log that decides which key signed. These places are checked against `keyLogs` each
+ * time.
+ * @throws Refusal for the first broken rule: as `readRosterEntry` and `follow` (`roster_forked`,
+ * `gap`, `rollback` …), `wrong_connection`, `bad_op`, `ended`, `leave_opens_epoch`, `epoch_skip`,
+ * `actor_log_mismatch`, `unknown_signer`, `revoked_signer`, `kid_mismatch`, `bad_signature`,
+ * `not_member`, `actor_log_back`, `generation_unconfirmed`, `not_owner`, `logs_not_member`,
+ * `rotation_pending`, `already_member`, `too_many_members`, `member_log_mismatch`, `bad_consent`,
+ * `consent_mismatch`, `consent_log`, `consent_stale`, `self_confirm`, `no_new_generation`,
+ * `last_owner`
  */
 export const verifyRoster = (
   connection: string,
@@ -75,9 +78,10 @@ export function* verifyingRoster(
 }
 
 /**
- * Returns the accounts that entries (JWSs) name, in the order first named. The entries are not
- * verified. `verifyRoster` needs the key logs of these accounts.
- * @throws Refusal as `requirePlaces`, `parseJws` and the payload
+ * Returns the accounts that entries (JWSs) name, in the order of their first occurrence.
+ *
+ * The entries are not verified. `verifyRoster` needs the key logs of these accounts.
+ * @throws Refusal as `requirePlaces`, `parseJws` and `payload`
  */
 export function accountsInRoster(entries: readonly string[]): string[] {
   requirePlaces(entries)
@@ -89,8 +93,10 @@ export function accountsInRoster(entries: readonly string[]): string[] {
 }
 
 /**
- * Returns the consent with which an account was last added, at entry `from` or later; null for
- * the opener. Of a verified roster.
+ * Returns the consent in the last `add` of an account, at entry `from` or later.
+ *
+ * The roster must be verified. Null if there is no such `add`, for example for the account that
+ * opened the connection.
  */
 export function lastConsentOf({ entries }: Roster, account: string, from = 0): string | null {
   for (const text of entries.slice(from).toReversed()) {
@@ -101,9 +107,10 @@ export function lastConsentOf({ entries }: Roster, account: string, from = 0): s
 }
 
 /**
- * Returns the consent with which a member was added, if none of `devices` has signed an entry
- * since. Null if one has, for the opener, and for an account that is no member. Of a verified
- * roster.
+ * Returns the consent in a member's last `add`, unless one of `devices` has signed an entry since.
+ *
+ * The roster must be verified. Null if one of `devices` has signed since, if the account opened the
+ * connection, or if it is not a member.
  */
 export function unsignedConsentOf(
   { entries, members }: Roster,
@@ -119,11 +126,11 @@ export function unsignedConsentOf(
   return null
 }
 
-/** Returns the number of the entry that opened the current epoch. Of a verified roster. */
+/** Returns the seq of the entry that opened the current epoch. The roster must be verified. */
 export const openingOf = ({ entries }: Roster): number =>
   entries.findLastIndex((jws) => readRosterEntry(jws).k_commit !== undefined)
 
-/** Returns the account that opened the current epoch. Of a verified roster. */
+/** Returns the account that opened the current epoch. The roster must be verified. */
 export const openerOf = (roster: Roster): string =>
   readRosterEntry(roster.entries[openingOf(roster)]!).actor
 
@@ -131,10 +138,11 @@ const isExitOf = ({ op, actor, member: named }: RosterEntry, member: string): bo
   (op === 'remove' && named === member) || (op === 'leave' && actor === member)
 
 /**
- * Whether a consent may name `head` as its `roster_head` in the next `add` of an account. `head`
- * is base64url. It must be the hash of one of `entries`, at or after the last one with which the
- * account left or was removed. The last entries of a verified roster are enough if `head` is
- * among them.
+ * Whether a consent may name `head` (base64url) as its `roster_head` in an account's next `add`.
+ *
+ * `head` must be the hash of one of `entries`. That entry must not be older than the account's last
+ * exit, the entry in which it left or was removed. If `head` is among them, the last entries of a
+ * verified roster are enough.
  */
 export function isFreshHead(entries: readonly string[], account: string, head: string): boolean {
   for (const text of entries.toReversed()) {
@@ -145,8 +153,9 @@ export function isFreshHead(entries: readonly string[], account: string, head: s
 }
 
 /**
- * Returns the ids of the devices that signed the exits of `member` after entry `seq`. An exit is
- * an entry with which the member left or was removed. Of a verified roster.
+ * Returns the ids of the devices that signed the exits of `member` after entry `seq`.
+ *
+ * An exit is an entry in which the member left or was removed. The roster must be verified.
  */
 export function goneSince({ entries }: Roster, member: string, seq: number): string[] {
   return entries

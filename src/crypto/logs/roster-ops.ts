@@ -1,6 +1,7 @@
 /**
- * The changes that roster entries make, and the places that an epoch covers (section 4). An op is
- * a row of `CHANGES`; its form is in `roster-form.ts`.
+ * Applies roster entries to the state of a roster, and computes what an epoch covers (section 4).
+ *
+ * Each op is a row of `CHANGES`. `roster-form.ts` defines the form of the ops.
  */
 import { encodeBase64url } from '../encoding/base64url.ts'
 import { verifyConsent } from './consent.ts'
@@ -16,11 +17,13 @@ import type { RosterEntry, OpName, Payload, RosterRole } from './roster-form.ts'
 export type RosterMember = {
   account: string
   role: RosterRole
-  /** The place in the member's key log below which its next `actor_log` may not go. */
+  /** The lowest seq that the member's next `actor_log` may name. */
   logSeq: number
-  /** The last place of the member's key log that the current epoch covers, see `heldMembers`. */
+  /** The last seq in the member's key log that the current epoch covers; see `heldMembers`. */
   coveredSeq: number
-  /** The generation of its log that holds the seat: devices of linked generations sign too. */
+  /**
+   * The generation of the member's key log that may sign. Devices of linked generations may too.
+   */
   generation: number
 }
 
@@ -28,50 +31,54 @@ export type RosterMember = {
 export type KeyLogs = ReadonlyMap<string, KeyLog>
 
 /**
- * The last exit of an account: the entry with which it left or was removed, and its `logSeq`
- * then.
+ * An account's last exit: the seq of the entry, and the member's `logSeq` at that time.
+ *
+ * An exit is an entry in which the account left or was removed.
  */
 type Exit = { readonly seq: number; readonly logSeq: number }
 
 /** The state of a roster after an entry. */
 export type RosterState = {
   epoch: number
-  /** The hash of the entry that opened the current epoch, 32 bytes. */
+  /** The hash (32 bytes) of the entry that opened the current epoch. */
   epochHead: Uint8Array
-  /** base64url, see `keyCommitment`. */
+  /** The current epoch's commitment in base64url; see `keyCommitment`. */
   kCommit: string
-  /** In order of joining. */
+  /** Sorted by when they joined. */
   members: readonly RosterMember[]
-  /** The members who left since the epoch began: they have its K. */
+  /** Members who left since the epoch began. They have the epoch's K. */
   leavers: readonly RosterMember[]
   /**
-   * The accounts of rows, in the entry that opened the epoch, that do not fit the log known here.
+   * Accounts with a row, in the entry that opened the epoch, that contradicts the log known here.
    */
   unfit: readonly string[]
-  /** While true, no words of the connection verify. */
+  /** While this is true, no words of the connection verify. */
   rotationPending: boolean
-  /** An owner ended the connection for all: no words verify, and no entry follows. */
+  /** An owner ended the connection for all members: no words verify, and no entry may follow. */
   ended: boolean
   /** The forked connection that this one was opened to replace. */
   replaces: string | null
-  /** The accounts that left or were removed, by id. Entries are only added, so it is shared. */
+  /**
+   * Accounts that left or were removed, by id. All states share this map, because it only grows.
+   */
   exits: Map<string, Exit>
   /**
-   * The seq of every entry, by base64url of its hash. Entries are only added, so it is shared.
+   * The seq of every entry by its hash (base64url). All states share this map, because it only
+   * grows.
    */
   places: Map<string, number>
 }
 
-/** A row of `logs`: a place of a member's key log that the new epoch covers. */
+/** A row of `logs`: a place in a member's key log that the new epoch covers. */
 type Row = NonNullable<Payload['logs']>[number]
 
-/** An entry with the members that its op uses, as `readEntry` has checked. */
+/** An entry. `readRosterEntry` has checked that it has the members that its op uses. */
 type Content = Required<Payload>
-/** `proven`: whether the entry was verified before, so that its signatures are good. */
+/** `proven`: whether the entry was verified earlier, so that its signatures are valid. */
 type By = { readonly keyLogs: KeyLogs; readonly proven: boolean }
 type Change = (before: RosterState, entry: Content, by: By) => Partial<RosterState>
 
-/** In the previous state, the place of the actor is already that of the entry. */
+/** Before a change is applied, the actor's place in the state is already that of the entry. */
 const CHANGES: Record<OpName, Change> = {
   open: () => ({}),
   add,
@@ -121,7 +128,7 @@ function add(before: RosterState, entry: Content, { keyLogs, proven }: By): Part
   return { members: [...members, newcomer] }
 }
 
-/** An owner accepts the keys of a member who replaced all devices. */
+/** An owner accepts the new keys of a member. The new keys replaced all its devices. */
 function confirm({ members }: RosterState, entry: Content, { keyLogs }: By): Partial<RosterState> {
   const { actor, member, member_log } = entry
   requireThat(member !== actor, 'self_confirm', 'an account cannot confirm its own keys')
@@ -134,9 +141,10 @@ function confirm({ members }: RosterState, entry: Content, { keyLogs }: By): Par
 }
 
 /**
- * Returns the state after an entry with the hash `hash`, from the state before it (none at seq
- * 0).
- * @throws Refusal for the first rule broken: see `verifyRoster`
+ * Returns the state after an entry with the hash `hash`, given the state before it.
+ *
+ * `before` is undefined at seq 0.
+ * @throws Refusal for the first broken rule; see `verifyRoster`
  */
 export function applyRosterEntry(
   before: RosterState | undefined,
@@ -160,7 +168,7 @@ export function applyRosterEntry(
   const may = FORMS[entry.op].signedBy === 'member' || actor.role === 'owner'
   requireThat(may, 'not_owner', 'only an owner may sign this')
   requireRowsOf(bound.members, entry)
-  // `readEntry` has checked that the members of the op are there.
+  // `readRosterEntry` has checked that the members of the op are present.
   const after = { ...bound, ...CHANGES[entry.op](bound, entry as Content, by) }
   const isOwned = after.members.some(({ role }) => role === 'owner')
   requireThat(isOwned, 'last_owner', 'no owner would be left')
@@ -175,7 +183,7 @@ function requireEpoch({ op, epoch }: RosterEntry, before: number): void {
   requireThat(epoch === expected, 'epoch_skip', `the epoch of this entry must be ${expected}`)
 }
 
-/** Returns the state in which the first entry is signed: its actor owns the connection. */
+/** Returns the state in which the first entry is signed: the entry's actor owns the connection. */
 function opened(
   { actor: account, k_commit, actor_log: { seq }, replaces }: RosterEntry,
   hash: Uint8Array,
@@ -197,7 +205,7 @@ function opened(
   }
 }
 
-/** Returns the members, with the actor at the place and generation with which it signs. */
+/** Returns the members, with the place and the generation that the actor signs with. */
 function seated(
   { members }: RosterState,
   { actor, actor_log: { seq } }: RosterEntry,
@@ -222,7 +230,7 @@ function requireRowsOf(members: readonly RosterMember[], { actor, logs = [] }: R
   requireThat(areOthers, 'logs_not_member', 'logs names an account that is not another member')
 }
 
-/** Returns the changes that an entry makes by opening an epoch. */
+/** Returns the changes that result from opening an epoch. */
 function newEpoch(
   { epoch, members }: RosterState,
   entry: RosterEntry,
@@ -236,15 +244,18 @@ function newEpoch(
     members: members.map((one) => ({ ...one, coveredSeq: coveredBy(entry, one, keyLogs) })),
     leavers: [],
     unfit: (entry.logs ?? []).filter((row) => !fits(row, keyLogs)).map(({ account }) => account),
-    // An owner who removes itself chose the K of the connection that it leaves.
+    // An owner who removed itself chose the new K and so still knows it. Another member must
+    // rotate.
     rotationPending: members.every(({ account }) => account !== entry.actor),
   }
 }
 
 /**
- * Returns the place that an epoch covers for a member. For the actor it is its `actor_log`. For
- * another member it is the row of the entry, if that fits the log known here and does not go
- * back, else the last place named.
+ * Returns the seq, in a member's key log, that an epoch covers.
+ *
+ * For the actor it is the entry's `actor_log`. For another member it is the seq in the entry's row,
+ * if the row fits the log known here and is not older than the last place named. Otherwise it is
+ * the last place named.
  */
 function coveredBy(
   { logs = [] }: RosterEntry,
@@ -262,10 +273,7 @@ function fits({ account, seq, head }: Row, keyLogs: KeyLogs): boolean {
   return known !== undefined && encodeBase64url(known) === head
 }
 
-/**
- * Returns the device that signed an entry, unrevoked at the place of its log that the entry
- * names.
- */
+/** Returns the device that signed an entry. It must be active at the place that the entry names. */
 function signerOf(entry: RosterEntry, { keyLogs, proven }: By): LoggedDevice {
   const log = logAt(keyLogs, entry.actor, entry.actor_log, 'actor_log_mismatch')
   const signer = signerAt(log, entry.device, entry.actor_log.seq)
@@ -273,7 +281,7 @@ function signerOf(entry: RosterEntry, { keyLogs, proven }: By): LoggedDevice {
   return signer
 }
 
-/** Returns the key log of an account after checking that `at` is a place in it. */
+/** Returns an account's key log after checking that `at` is a place in it. */
 function logAt(
   keyLogs: KeyLogs,
   account: string,
@@ -302,7 +310,7 @@ function changed(
   return members.with(members.indexOf(found), { ...found, ...change })
 }
 
-/** Returns the members without one, and records its exit by entry `seq`. */
+/** Returns the members without one member, and records its exit at entry `seq`. */
 function without({ members, exits }: RosterState, account: string, seq: number) {
   const gone = memberOf(members, account)
   exits.set(account, { seq, logSeq: gone.logSeq })

@@ -1,6 +1,7 @@
 /**
- * The roster of a connection (section 4): the only entry point to the files `roster-*` and
- * `recipients`.
+ * The roster of a connection (section 4).
+ *
+ * Collects what other folders import from the files `roster-*` and `recipients`.
  */
 export {
   heldMembers,

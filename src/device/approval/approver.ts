@@ -1,9 +1,11 @@
 /**
- * The device that approves a further device of the account (section 3). It answers one commitment
- * of the new device with a nonce, and checks the revealed keys against the commitment. It adds
- * the new device to the key log once the user has typed the four words from that device's screen
- * here. It signs the revealed keys and no others. Nonces and words are in memory alone: after a
- * restart the user begins again.
+ * The approving side of a device approval: a device approves a new device of its account.
+ *
+ * The approving device answers one commitment of the new device with a nonce. It then checks the
+ * keys that the new device reveals against the commitment. When the user types the four words from
+ * the new device's screen here, the approving device signs the revealed keys into the key log.
+ * Nonces and words are only in memory, so after a restart the user must begin again.
+ * @see protocol, section 3
  */
 import { randomBytes } from 'node:crypto'
 import type { Account } from '../../api/port.ts'
@@ -25,9 +27,12 @@ import { newQueue } from '../in-order.ts'
 import { continueKeyLog, fetchKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
 
 /**
- * `waiting`: the new device has sent no commitment. `answered`: its commitment was answered
- * before, so it has to begin again. `revealing`: this device has answered. `ready`: the words can
- * be typed.
+ * The state of an attempt.
+ *
+ * - `waiting`: the new device has not sent its commitment
+ * - `answered`: the commitment was answered earlier, so the new device must begin again
+ * - `revealing`: this device has answered, and the new device has not revealed its keys
+ * - `ready`: the user can type the words
  */
 type ApprovalState = 'waiting' | 'answered' | 'revealing' | 'ready'
 
@@ -39,24 +44,25 @@ interface ApprovalSeen {
 
 export interface Approver {
   /**
-   * Begins an attempt to approve a device. An open attempt ends.
+   * Begins an attempt to approve a device. Ends an attempt that is open.
    * @throws AppError not_found, rate_limited, and as `advance` does
    */
   begin(account: Account, id: string): Promise<ApprovalSeen>
   /**
-   * Advances the open attempt as far as the new device has come. Callers poll it each second.
-   * @throws AppError invalid_state where none is open, conflict where the new device began again,
-   *   rate_limited, backend_error for relayed data that breaks a rule, and what the account
-   *   throws
+   * Advances the open attempt as far as the new device has progressed. Callers poll it every
+   * second.
+   * @throws AppError invalid_state if no attempt is open, conflict if the new device began again,
+   *   rate_limited, backend_error if relayed data breaks a rule, and any error from the account
+   *   server
    */
   advance(account: Account, id: string): Promise<ApprovalSeen>
   /**
-   * Compares the words of the new device, and adds it to the key log. A repetition adds nothing.
-   * @param words as read off the new device's screen
-   * @returns the words to type there
+   * Compares the new device's words, and adds the device to the key log unless it is there already.
+   * @param words the words that the user read from the new device's screen
+   * @returns the words that the user must type on the new device
    * @throws AppError invalid_state, word_count, unknown_word, validation_failed, conflict,
-   *   backend_error, not_signed_in for a device that left or was revoked meanwhile, and what the
-   *   account throws
+   *   backend_error, not_signed_in if this device was signed out or revoked meanwhile, and any
+   *   error from the account server
    */
   approve(
     account: Account,
@@ -106,7 +112,7 @@ const ended = () =>
   new AppError('conflict', 'Another approval was started on this device, so this one has ended.')
 
 /**
- * Requires that the log has this device and does not revoke it.
+ * Requires that the key log contains this device and has not revoked it.
  * @throws AppError not_signed_in
  */
 function requireActive({ devices }: KeyLog, own: string): void {
@@ -125,8 +131,8 @@ const otherDevice = () =>
   )
 
 /**
- * Checks whether a log has the device, with these keys and not revoked.
- * @throws AppError conflict where the device is revoked or has other keys
+ * Checks whether a key log contains the device with these keys.
+ * @throws AppError conflict if the device was revoked or has other keys
  */
 function isIn(log: KeyLog, { id, keys }: { id: string; keys: LoggedKeys }): boolean {
   const known = log.devices.get(id)
@@ -136,9 +142,9 @@ function isIn(log: KeyLog, { id, keys }: { id: string; keys: LoggedKeys }): bool
 }
 
 /**
- * Returns the entry after which the new device must find its own entry: the newest one. For a
- * device that an earlier attempt added and that has not finished, the entry before its own.
- * @throws AppError conflict for a device that is revoked or is the first of the account
+ * Returns the entry that must directly precede the new device's own entry: the newest one. If an
+ * earlier attempt already added the device, returns the entry before the device's entry.
+ * @throws AppError conflict if the device was revoked or is the account's first device
  */
 function placeFor({ devices, heads, seq, head }: KeyLog, id: string) {
   const known = devices.get(id)
@@ -155,7 +161,7 @@ const sentOf = ({ commitment, answer: { nonce, seq, head } }: NonNullable<Open['
 })
 
 /**
- * Creates the approving side. One attempt is open at a time.
+ * Creates the approving side. At most one attempt is open at a time.
  * @param of the device; `now` returns Unix milliseconds
  */
 export function newApprover(
@@ -167,7 +173,7 @@ export function newApprover(
 
   /**
    * Returns the open attempt.
-   * @throws AppError invalid_state where none is open, conflict where another attempt ended it
+   * @throws AppError invalid_state if no attempt is open, conflict if another attempt replaced it
    */
   function current(id: string): Open {
     if (open !== null && now() >= open.until) open = null
@@ -176,7 +182,7 @@ export function newApprover(
     return open
   }
 
-  /** Answers the commitment of the new device, and stores the key log that the answer names. */
+  /** Answers the new device's commitment, and stores the key log to which the answer refers. */
   async function answer(
     account: Account,
     run: Open,
@@ -225,12 +231,12 @@ export function newApprover(
     if (seen.commitment !== sent.commitment) throw beganAgain()
     if (seen.answered_by === identity.device) return take(run, sent, seen)
     if (seen.answered_by !== null) throw beganAgain()
-    // The account server may not have received the answer.
+    // Sent again, because the account server may not have received the answer.
     await account.pendingDevices.answer({ id: run.device, body: sentOf(sent) })
     return 'revealing'
   }
 
-  /** Errors that end the attempt: only another attempt can succeed. */
+  /** Codes of errors that end the attempt. Only a new attempt can succeed. */
   const OVER: readonly unknown[] = ['conflict', 'backend_error', 'not_signed_in', 'not_found']
 
   async function advance(account: Account, id: string): Promise<ApprovalSeen> {

@@ -1,9 +1,10 @@
 /**
- * An attempt to approve a further device (section 3), as both devices see it: how many there may
- * be, the lifetime of one, and the comparison of four words from the other screen with those of the
- * transcript. An attempt counts when this device sends its nonce, regardless of the result. Without
- * a limit, a server could begin again until the words fit. The count is on disk before the nonce is
- * sent.
+ * The rules for device approvals that both devices share.
+ *
+ * They are the limit on attempts, the lifetime of an attempt, and the comparison of the four words
+ * (protocol, section 3). An attempt counts when this device sends its nonce, regardless of the
+ * result. Without a limit, a dishonest server could begin again until the words match. The attempt
+ * is stored on disk before the nonce is sent.
  */
 import { onRefusal } from '../../crypto/refusal.ts'
 import { sameWords } from '../../crypto/words.ts'
@@ -12,7 +13,7 @@ import type { ApprovalSide } from '../../state/attempts.ts'
 import type { State } from '../../state/state.ts'
 import { asTyped } from '../codes/typed-words.ts'
 
-/** On each side, in any 24 hours of this device's clock. */
+/** The maximum number of attempts on each side in any 24 hours, by this device's clock. */
 const MOST = 5
 const DAY_MS = 24 * 3_600_000
 
@@ -38,8 +39,8 @@ export function requireAttempt({ approvalAttempts }: Rows, side: ApprovalSide, n
 }
 
 /**
- * Counts an attempt, before its nonce is sent.
- * @throws AppError as `requireAttempt` does; then nothing is counted
+ * Counts an attempt. Must be called before the nonce is sent.
+ * @throws AppError as `requireAttempt` does; nothing is counted then
  */
 export function countAttempt(rows: Rows, side: ApprovalSide, now: number): void {
   rows.transaction(() => {
@@ -49,12 +50,12 @@ export function countAttempt(rows: Rows, side: ApprovalSide, now: number): void 
   })
 }
 
-/** The lifetime of an attempt from its beginning, in milliseconds. */
+/** The lifetime of an attempt, in milliseconds. */
 export const ATTEMPT_MS = 15 * 60_000
 
 /**
  * Runs a check of data that the account server relayed.
- * @throws AppError backend_error where the data breaks a rule
+ * @throws AppError backend_error if the data breaks a rule
  */
 export function judgedRelay<T>(work: () => T): T {
   return onRefusal(
@@ -69,8 +70,8 @@ export function judgedRelay<T>(work: () => T): T {
 }
 
 /**
- * Rejects words that differ from the expected ones.
- * @param otherwise the message where four other words were typed
+ * Requires that the typed words are the expected ones.
+ * @param otherwise the message if four other words were typed
  * @throws AppError word_count and unknown_word for a typing error, validation_failed for other
  *   words
  */

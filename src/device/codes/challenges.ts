@@ -1,13 +1,14 @@
 /**
- * Challenges that this device draws. A challenge is one word that the listener speaks, so that
- * the speaker's words are for this listener and one purpose (protocol, section 2). It is open
- * until words were checked for it, another one of the same caller replaces it, or its time is
- * over.
+ * Challenges that this device draws.
  *
- * The number of draws limits guessing: for the command line, and apart from it for all API tokens
- * together, because a token can create others. So no token can keep the owner from drawing. Rows
- * of the database count the draws by the uptime of the machine, so that neither a restart nor a
- * clock change allows more.
+ * A challenge is one word that the listener says. The speaker's words then answer this listener and
+ * one purpose only (protocol, section 2). A challenge stays open until words were checked for it,
+ * the same caller draws another one, or it expires.
+ *
+ * The number of draws is limited, because each draw allows a guess. The command line has its own
+ * limit. All API tokens share a second limit, because a token can create more tokens. So no token
+ * can use up the owner's draws. The database counts draws by the machine's uptime, so that neither
+ * a restart nor a clock change allows more.
  */
 import { newChallenge, purposeOf, readPurpose, type Purpose } from '../../crypto/challenge.ts'
 import { newId } from '../../crypto/encoding/id.ts'
@@ -18,18 +19,18 @@ import type { State } from '../../state/state.ts'
 import type { Moment } from '../../state/attempts.ts'
 import { type Uptime, ranSince } from './uptime.ts'
 
-/** How long a challenge is open, and the period of the limit on draws, in milliseconds. */
+/** The lifetime of a challenge and the period of the draw limit, in milliseconds. */
 export const OPEN_MS = 15 * 60_000
 /**
- * The most draws for a connection in that period: for the command line, and for all tokens
- * together.
+ * The maximum number of draws per connection in that period. It applies to the command line, and to
+ * all tokens together.
  */
 const MOST = 5
 
-/** A challenge that accepts an attempt. */
+/** A challenge that is still open for one attempt. */
 export interface OpenChallenge {
   readonly id: string
-  /** null: any connection of the account. */
+  /** The connection that the challenge is for; null for any connection of the account. */
   readonly connection: string | null
   /** The index of its word. */
   readonly word: number
@@ -38,26 +39,27 @@ export interface OpenChallenge {
 
 export interface Challenges {
   /**
-   * Draws a word for the user of this device to speak as the listener. Ends the caller's open
-   * challenges of the same connection.
-   * @param connection null for any connection
-   * @param purpose as typed
+   * Draws a word that this device's user, the listener, says. Ends the caller's open challenges of
+   * the same connection.
+   * @param connection the connection id; null for any connection
+   * @param purpose the purpose as the user typed it
    * @param caller the id of an API token, or null for the command line
-   * @throws AppError `not_found` for a connection that is not stored here; `too_long` for the
-   *   purpose; `rate_limited`, with Retry-After
+   * @throws AppError `not_found` if the connection is not stored here; `too_long` for the purpose;
+   *   `rate_limited`, with Retry-After
    */
   draw(connection: string | null, purpose: string, caller: string | null): OpenChallenge
   /**
-   * Returns a challenge that accepts an attempt.
+   * Returns an open challenge.
    * @throws AppError `not_found`; `invalid_state` with `state` used, ended or expired
    */
   open(id: string): OpenChallenge
-  /** Closes a challenge, because words were checked for it. */
+  /** Closes a challenge after words were checked for it. */
   use(id: string): void
 }
 
 /**
- * Reads a purpose, of well-formed Unicode, in the form that both sides hash and display.
+ * Normalises a typed purpose to the form that both sides hash and display. It must be well-formed
+ * Unicode.
  * @throws AppError `too_long`
  */
 export function typedPurpose(typed: string): Purpose {
@@ -76,15 +78,15 @@ const CLOSED = {
 } as const
 
 /**
- * Checks whether draws of two callers count together. Those of tokens do; the command line is
- * apart.
+ * Checks whether the draws of two callers share a limit. All tokens share one; the command line has
+ * its own.
  */
 const isCountedWith = (one: string | null, other: string | null): boolean =>
   (one === null) === (other === null)
 
 /**
  * Returns the error for too many draws.
- * @param seconds to wait
+ * @param seconds the time to wait
  */
 const tooMany = (caller: string | null, seconds: number) =>
   new AppError(
@@ -102,7 +104,7 @@ const closed = (state: keyof typeof CLOSED) =>
 
 /**
  * Creates the challenges of this device.
- * @param of `boot` identifies the start of the machine since which `uptime` counts
+ * @param of `boot` identifies the machine start from which `uptime` counts; null if unknown
  */
 export function newChallenges(of: {
   state: State
@@ -115,11 +117,11 @@ export function newChallenges(of: {
 
   const moment = (): Moment => ({ uptimeMs: uptime.exact(), boot })
   const left = (row: ChallengeRow, at: Moment) => OPEN_MS - ranSince(row.uptime_ms, row.boot, at)
-  /** Checks whether a row is of this start of the machine. The age of any other row is unknown. */
+  /** Checks whether a row is from the current machine start. The age of other rows is unknown. */
   const isOfThisStart = (row: ChallengeRow, { uptimeMs }: Moment) =>
     row.boot === boot && row.uptime_ms <= uptimeMs
 
-  /** Deletes the rows that no longer count, and returns the others. */
+  /** Deletes the rows that no longer count, and returns the remaining ones. */
   function recent(at: Moment): ChallengeRow[] {
     const all = rows.all()
     for (const row of all) if (left(row, at) <= 0) rows.delete(row.id)
@@ -127,7 +129,7 @@ export function newChallenges(of: {
   }
 
   /**
-   * Rejects a draw above the limit. A challenge for any connection counts for each connection.
+   * Rejects a draw above the limit. A challenge for any connection counts for every connection.
    * @throws AppError `rate_limited`
    */
   function requireFew(

@@ -1,24 +1,23 @@
 /**
- * The offset of the account server's clock, and changes of this device's clock since it was
- * measured. Signing and verification on this device depend on both.
+ * The clock offset of the account server, and changes of this device's clock.
+ *
+ * The changes are those since the last measurement. Signing and verification depend on both.
  */
 import type { UnauthenticatedClient } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import type { MetaRows } from '../../state/meta.ts'
 import type { Uptime } from './uptime.ts'
 
-/**
- * The clock of the account server; `own` for an embedded one, which shares the clock of this
- * device.
- */
+/** The account server's clock; `own` if the server is embedded and so uses this device's clock. */
 export type ClockSource = UnauthenticatedClient['clock'] | 'own'
 
 /**
- * Measures the server's clock minus this one, in whole milliseconds. The response is assumed to
- * be written half way through the round trip (RFC 5905 section 8), so the error is at most half
- * of the round trip.
- * @param now Unix milliseconds
- * @throws AppError as the clock's row does
+ * Measures the server's clock minus this device's clock, in whole milliseconds.
+ *
+ * Assumes that the server reads its clock halfway through the round trip (RFC 5905 section 8), so
+ * the error is at most half of the round-trip time.
+ * @param now returns Unix milliseconds
+ * @throws AppError as the clock route does
  */
 export async function measureOffset(
   clock: UnauthenticatedClient['clock'],
@@ -31,44 +30,42 @@ export async function measureOffset(
 }
 
 const READING = 'clock_reading'
-/** How far the wall clock may differ from the time that the machine has run, in milliseconds. */
+/** The maximum difference between elapsed wall-clock time and elapsed uptime, in milliseconds. */
 const DRIFT_MS = 30_000
-/** How far the wall clock may be before the last good sync, in milliseconds. */
+/** How far the wall clock may be before the last successful sync, in milliseconds. */
 const BACK_MS = 60_000
 /**
- * Where nothing measures the clock, a reading is replaced at most this often, in milliseconds.
+ * The shortest time between two stored readings if no server measures the clock, in milliseconds.
  */
 const RENEWED_MS = 60_000
 
-/** A moment by both clocks, in milliseconds: the wall clock, and the uptime of the machine. */
+/** A simultaneous reading of the wall clock and the machine's uptime, in milliseconds. */
 interface Reading {
   readonly wall_ms: number
   readonly uptime_ms: number
-  /**
-   * Identifies the start of the machine that began the uptime; null where the system reports
-   * none.
-   */
+  /** Identifies the machine start from which the uptime counts; null if the system reports none. */
   readonly boot: string | null
 }
 
 /**
- * The wall clock since the last reading, compared with the time that the machine has run since:
- * - `steady`: both advanced alike
- * - `ahead`: the wall clock advanced further
- * - `behind`: the wall clock shows less time than the machine has run, or an earlier time than at
- *   the reading
- * - `unmeasured`: there is no reading, or the machine was restarted since, or is another one
+ * How the wall clock has moved since the last reading, compared with the machine's uptime.
+ *
+ * - `steady`: both advanced by the same time
+ * - `ahead`: the wall clock advanced further than the uptime
+ * - `behind`: the wall clock advanced less than the uptime, or was set back
+ * - `unmeasured`: there is no reading, or it is from another machine or machine start
  */
 export type ClockState = 'steady' | 'ahead' | 'behind' | 'unmeasured'
 
-/** Checks whether the wall clock is known to have moved, so that it shows a wrong time. */
+/**
+ * Checks whether the wall clock is known to be wrong, because it moved differently from the uptime.
+ */
 export const isWrong = (clock: ClockState): boolean => clock === 'ahead' || clock === 'behind'
 
 /**
- * Rejects a request for words while the clock is wrong. A clock that was set ahead gives words
- * that verify later, for any person who heard them.
- * @param source the account server's clock; without a measurement of this clock, a sync is no
- *   remedy
+ * Rejects a request for words while the clock is wrong. If the clock was set ahead, the words would
+ * be valid later, so anyone who hears them could use them then.
+ * @param source the account server's clock; `own` means that a sync cannot correct the clock
  * @throws AppError invalid_state
  */
 export function requireClock(clock: ClockState, source: ClockSource): void {
@@ -89,10 +86,11 @@ export function requireClock(clock: ClockState, source: ClockSource): void {
 }
 
 /**
- * Returns how long the machine has run since a reading, in milliseconds. Uptimes of two starts,
- * or of two machines, are not compared. Those of an unknown start are not compared if the later
- * one is less.
- * @returns null where the reading is of another start
+ * Returns how long the machine has run since a reading, in milliseconds.
+ *
+ * Uptimes from two machine starts are not comparable. If the start is unknown, they are compared
+ * unless the later uptime is smaller.
+ * @returns null if the reading is from another start
  */
 function ranSince(from: Reading, { uptime_ms, boot }: Omit<Reading, 'wall_ms'>): number | null {
   if (from.boot !== boot) return null
@@ -102,9 +100,9 @@ function ranSince(from: Reading, { uptime_ms, boot }: Omit<Reading, 'wall_ms'>):
 
 /**
  * Returns the state of the wall clock (protocol, section 2). All times are in milliseconds.
- * @param from the reading of the last measurement; null where there was none
- * @param now both clocks now
- * @param syncedAt the wall clock at the last good sync, Unix milliseconds; null where there was
+ * @param from the reading at the last measurement; null if there was none
+ * @param now the current reading of both clocks
+ * @param syncedAt the wall clock at the last successful sync, Unix milliseconds; null if there was
  *   none
  */
 export function clockStateOf(
@@ -127,21 +125,23 @@ export interface ClockWatch {
    * @param at the wall clock, Unix milliseconds
    */
   state(at: number): ClockState
-  /** Stores the wall clock as right: a sync measured it, or the user confirms it. */
+  /** Stores that the wall clock is right, because a sync measured it or the user confirmed it. */
   measured(at: number): void
   /**
-   * Stores that the wall clock advanced, where nothing measures it. Does nothing while it is
-   * behind.
+   * Stores how far the wall clock has advanced, if no server measures it. Does nothing unless the
+   * clock is steady.
    */
   noted(at: number): void
 }
 
 /**
- * Watches the wall clock. The database stores the reading, so that a restart hides no change; no
- * other process writes it. Where the account server is embedded, nothing measures the clock: any
- * time that it shows is accepted, unless it goes back.
- * @param of `boot` identifies the start of the machine since which `uptime` counts; `syncedAt` is
- *   the wall clock at the last good sync, Unix milliseconds, null where none counts
+ * Watches the wall clock.
+ *
+ * The database stores the reading, so that a clock change is also detected after a restart. No
+ * other process writes it. With an embedded account server no one measures the clock, so any time
+ * is accepted unless the clock goes back.
+ * @param of `boot` identifies the machine start from which `uptime` counts; `syncedAt` returns the
+ *   wall clock at the last successful sync, Unix milliseconds, or null if no sync counts
  */
 export function newClockWatch(of: {
   meta: Pick<MetaRows, 'get' | 'set'>
@@ -154,7 +154,7 @@ export function newClockWatch(of: {
   const isOwn = clock === 'own'
   let reading = meta.get(READING) as Reading | null
 
-  /** Returns the least time that the wall clock should show at an uptime, Unix milliseconds. */
+  /** Returns the earliest time that the wall clock should show at an uptime, Unix milliseconds. */
   const expectedAt = (from: Reading, up: number) =>
     from.wall_ms + (ranSince(from, { uptime_ms: up, boot }) ?? 0)
 

@@ -1,12 +1,13 @@
 /**
- * The index of codes: which speakers have which words, for a few windows at a time. The codes of a
- * window are computed into its table in small steps, so that no request waits for all of them. A
- * look-up is right after any number of steps: a table counts the places that are in it, and each
- * code that it finds is computed again.
+ * The index of codes: finds the speakers of given words, for a few windows at a time.
  *
- * The intake adds connections and live guest codes from the state one by one, because opening a
- * secret takes some 50 µs. It adds none before the first look-up; from then on, it adds each change
- * before the next look-up.
+ * The codes of a window are computed into a hash table in small steps, so that no request waits for
+ * the whole table. Look-ups are correct at any time: the index knows how many speakers are in a
+ * table and adds the missing ones first, and it computes each code again that it finds.
+ *
+ * The intake reads connections and active guest codes from the state one by one, because decrypting
+ * a secret takes about 50 µs. It adds nothing before the first look-up. After that, it adds each
+ * change before the next look-up.
  */
 import type { codeUnder } from '../../crypto/code.ts'
 import type { State } from '../../state/state.ts'
@@ -14,12 +15,12 @@ import type { Vault } from '../identity/vault.ts'
 import { keyToCheck, type Lack, readSubject, type Subject } from './code-subjects.ts'
 import { type CodeTable, newCodeTable, newIdMap, newSpeakers } from './code-table.ts'
 
-/** The codes that are computed between two checks of the time: about 0.1 ms. */
+/** The number of codes computed between two checks of the time. They take about 0.1 ms. */
 const STEP = 128
-/** The three accepted windows, and the one after them. */
+/** The three accepted windows, and the window after them. */
 const MOST_WINDOWS = 4
 
-/** A speaker who has a code in a window. */
+/** A speaker and the window in which the code is the speaker's. */
 export interface SpokenCode {
   /** The id of the connection or guest code. */
   readonly id: string
@@ -30,34 +31,33 @@ export interface SpokenCode {
 
 interface CodeIndex {
   /**
-   * Adds a subject, or replaces the one with this id.
-   * @param kc its code key, 32 bytes, which is copied
-   * @param speakers the ids of its speakers, 16 bytes each
+   * Adds a subject, or replaces the subject with this id.
+   * @param kc the subject's code key, 32 bytes, which is copied
+   * @param speakers the ids of the subject's speakers, 16 bytes each
    */
   put(id: string, kc: Uint8Array, speakers: readonly Uint8Array[]): void
   remove(id: string): void
   /** Returns the number of subjects. */
   size(): number
-  /** Returns how many codes a window has, or a few more. */
+  /** Returns the number of codes in a window, or a slightly higher number. */
   codes(): number
   /**
-   * Computes the missing codes of windows until all are there or `enough` returns true. Computes
-   * some of them in any case. The windows are computed in their order.
+   * Computes the missing codes of windows until none is missing or `enough` returns true.
+   *
+   * Computes them in the order of the windows. If any is missing, computes some even if `enough`
+   * returns true at once.
    * @param windows at most four
-   * @returns whether all are there
+   * @returns whether no code is missing
    */
   prepare(windows: readonly number[], enough: () => boolean): boolean
-  /**
-   * Returns the speakers who have this code in one of these windows. Computes missing codes at
-   * once.
-   */
+  /** Returns the speakers of a code in any of these windows. First computes all missing codes. */
   find(code: number, windows: readonly number[]): SpokenCode[]
 }
 
 interface Window {
   number: number
   table: CodeTable
-  /** The speakers with a place below this number are in the table. */
+  /** The number of places already entered: all places below it are in the table. */
   entered: number
 }
 
@@ -82,7 +82,7 @@ export function newCodeIndex(read?: typeof codeUnder): CodeIndex {
     window.entered = 0
   }
 
-  /** Returns a window with the codes computed so far. A new one replaces one that is not wanted. */
+  /** Returns a window with the codes computed so far. A new window replaces an unwanted one. */
   function windowOf(number: number, wanted: readonly number[]): Window {
     const known = open.find((window) => window.number === number)
     if (known !== undefined) return known
@@ -115,7 +115,7 @@ export function newCodeIndex(read?: typeof codeUnder): CodeIndex {
     return true
   }
 
-  /** Enters a place that the steps have passed: it was given to another speaker since. */
+  /** Enters a speaker at a place that was already passed, because the place was reused since. */
   function enterPassed(place: number): void {
     for (const window of open) {
       if (place >= window.entered) continue
@@ -147,14 +147,14 @@ export function newCodeIndex(read?: typeof codeUnder): CodeIndex {
   }
 }
 
-/** The ids that are listed at once: about 0.1 ms. */
+/** The number of ids listed at once. Listing them takes about 0.1 ms. */
 const PAGE = 256
 
-/** How much can be checked. */
+/** How many subjects can be checked. */
 export interface Tally {
   readonly checked: number
   readonly unchecked: number
-  /** The reasons why some cannot be checked, each once. */
+  /** The reasons why some subjects cannot be checked, each listed once. */
   readonly lacks: readonly Lack[]
 }
 
@@ -165,15 +165,15 @@ interface Guest {
 
 interface Intake {
   /**
-   * Removes a subject from the index, after it was added, changed or deleted in the state. It is
-   * read again before the next look-up.
+   * Marks a subject as changed, after it was added, changed or deleted in the state. It leaves the
+   * index and is read again before the next look-up.
    */
   changed(id: string): void
   /**
-   * Adds subjects that are not in the index yet, until none is left or `enough` returns true.
-   * Adds some of them in any case.
+   * Adds subjects that are not in the index yet, until none is left or `enough` returns true. If
+   * any is left, adds some even if `enough` returns true at once.
    * @returns whether none is left
-   * @throws AppError keychain_locked, not_signed_in; the call can then be repeated
+   * @throws AppError keychain_locked, not_signed_in; the call can be repeated
    */
   work(enough: () => boolean): boolean
   /**
@@ -200,13 +200,10 @@ export function newIntake({
 }): Intake {
   let isBegun = false
   let isListed = false
-  /** Connections up to this id are listed. */
+  /** The id up to which connections are listed. */
   let last = ''
   const waiting = new Set<string>()
-  /**
-   * The connections that cannot be checked, with the reason, and the number of them for each
-   * reason.
-   */
+  /** The connections that cannot be checked, each with the reason. */
   const lacking = newIdMap<Lack>()
   const lacks: Record<Lack, number> = { secret_missing: 0, rotation_pending: 0, roster_forked: 0 }
   const guests = new Map<string, Guest>()
@@ -222,7 +219,7 @@ export function newIntake({
 
   /**
    * Adds a subject to the index.
-   * @returns the reason why that is not possible, or null
+   * @returns null, or the reason why it cannot be added
    */
   function put(subject: Subject): Lack | null {
     const { kc, lack } = keyToCheck(vault, subject)
@@ -240,7 +237,7 @@ export function newIntake({
     drop(id)
     const subject = readSubject(state, account, id)
     if (subject === null) return
-    // All its members are in the connection that replaced it: its words are not needed.
+    // All members are in the connection that replaced this one, so its words are not needed.
     if (subject.hold === 'roster_forked' && state.replacements.isSettled(id)) return
     const lack = put(subject)
     if (subject.expiresAt !== null)
@@ -251,7 +248,7 @@ export function newIntake({
     }
   }
 
-  /** Queues the next subjects of the state. */
+  /** Queues the next page of subjects from the state. */
   function list(): void {
     if (!isBegun) for (const { id } of state.guests.all()) waiting.add(id)
     isBegun = true

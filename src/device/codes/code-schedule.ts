@@ -1,29 +1,37 @@
 /**
- * Schedules the work on the index of codes. It is done in slices, so that other work waits for
- * one slice at most. A look-up waits for the work that it needs. A large index is also prepared
- * before each minute begins, as long as words are verified from time to time.
+ * Schedules the work on the index of codes.
+ *
+ * The work is done in slices, so that other work waits for at most one slice. A look-up waits until
+ * the work that it needs is done. A large index is also prepared before each minute begins, as long
+ * as words are verified from time to time.
  */
 import { PERIOD_S, acceptedAt, windowOf } from '../../crypto/code.ts'
 
 /**
- * The length of a slice, in milliseconds. Together with its garbage collection, it delays other
- * work by less than 5 ms.
+ * The length of a slice, in milliseconds. With its garbage collection, a slice delays other work by
+ * less than 5 ms.
  */
 export const SLICE_MS = 1
-/** The pause between two slices that no look-up waits for, in milliseconds. */
+/**
+ * The pause between two preparation slices, in milliseconds. A look-up does not wait for these
+ * slices.
+ */
 const REST_MS = 9
-/** The most codes in a window without preparation: all three windows of them take 1.2 ms. */
+/**
+ * The maximum number of codes per window without preparation. Computing three such windows takes
+ * 1.2 ms.
+ */
 const FEW = 600
-/** Preparation stops after this time without a verification, in milliseconds. */
+/** Preparation stops if no words were verified for this time, in milliseconds. */
 const IDLE_MS = 5 * 60_000
 
-/** How this work yields to other work. */
+/** How the scheduled work measures time and yields to other work. */
 export interface Pace {
-  /** Returns the milliseconds since some time, by a clock that no clock change affects. */
+  /** Returns milliseconds on a monotonic clock. */
   elapsed(): number
-  /** Resolves after other work that waits has run. */
+  /** Resolves after other waiting work has run. */
   turn(): Promise<void>
-  /** Calls back after some milliseconds. A pending call does not keep the program running. */
+  /** Calls back after `ms` milliseconds. A pending call does not keep the process running. */
   later(ms: number, call: () => void): void
 }
 
@@ -35,9 +43,9 @@ export const REAL_PACE: Pace = {
 
 export interface CodeSchedule {
   /**
-   * Works towards a look-up.
-   * @param now returns the clock, Unix milliseconds
-   * @returns null where the look-up can be made at once; else a promise to wait for
+   * Does one slice of the work that a look-up needs.
+   * @param now returns Unix milliseconds
+   * @returns null if the look-up can be made immediately; otherwise a promise to wait for
    * @throws the error of the work, or rejects the promise with it
    */
   ready(now: () => number): Promise<void> | null
@@ -45,8 +53,8 @@ export interface CodeSchedule {
 
 /**
  * Creates a schedule.
- * @param of `work` continues with these windows until `enough` returns true, and returns whether
- *   they are complete; `codes` returns how many a window has
+ * @param of `work` computes codes for these windows until `enough` returns true, and returns
+ *   whether they are complete; `codes` returns the number of codes in a window
  */
 export function newCodeSchedule({
   work,

@@ -1,6 +1,6 @@
 /**
  * Connections and guest codes as the subjects of words. Each call reads the state; nothing is
- * cached here.
+ * cached.
  */
 import type { ExternalMemberName } from '../../api/rest/guest-codes.ts'
 import type { Reason } from '../../api/rest/verify.ts'
@@ -22,7 +22,7 @@ export interface Speaker {
   readonly name: string
 }
 
-/** A connection, or a guest code that was not ended. */
+/** A connection, or an active guest code. */
 export interface Subject {
   readonly kind: 'connection' | 'guest'
   readonly id: string
@@ -32,7 +32,7 @@ export interface Subject {
   readonly head: Uint8Array
   readonly hold: Hold | null
   readonly speakers: readonly Speaker[]
-  /** The external member that a guest code is for; null for none, and for a connection. */
+  /** The external member that a guest code is for; null if there is none, and for a connection. */
   readonly externalMember: ExternalMemberName | null
   /** When a guest code expires, Unix milliseconds; null for a connection, which does not expire. */
   readonly expiresAt: number | null
@@ -41,7 +41,7 @@ export interface Subject {
 /**
  * Reads a connection or a guest code.
  * @param account the own account id
- * @returns null where it is not here or was ended
+ * @returns null if the subject is not stored here or the guest code has ended
  */
 export function readSubject(state: State, account: string, id: string): Subject | null {
   return id.startsWith(ID_PREFIX.connection)
@@ -101,9 +101,9 @@ function readGuest({ guests }: State, account: string, id: string): Subject | nu
 }
 
 /**
- * Returns the code key of a subject, which the caller must wipe. A damaged record counts as a
- * missing secret, so that it does not keep the others from being checked.
- * @returns null where the secret is not on this device
+ * Returns a subject's code key, which the caller must wipe. A damaged record counts as a missing
+ * secret, so that the other subjects can still be checked.
+ * @returns null if the secret is not on this device
  * @throws AppError keychain_locked, not_signed_in
  */
 export function readCodeKey(vault: Vault, subject: Subject): Uint8Array | null {
@@ -116,8 +116,8 @@ export function readCodeKey(vault: Vault, subject: Subject): Uint8Array | null {
 }
 
 /**
- * Returns the code key for a check of the words of a subject, which the caller must wipe. A
- * connection that was ended needs no check, so a missing secret is no lack there.
+ * Returns the code key for checking a subject's words. The caller must wipe the key. For a
+ * connection that has ended, a missing secret is not a lack, because its words prove nothing.
  * @returns the key, or the reason why there is none
  * @throws AppError keychain_locked, not_signed_in
  */
@@ -131,9 +131,9 @@ export function keyToCheck(
   return { kc, lack: kc === null && hold === null ? 'secret_missing' : null }
 }
 
-/** The challenge that the device of a listener drew: see `OpenChallenge`. */
+/** The challenge that a listener's device drew. See `OpenChallenge`. */
 export interface Answered {
-  /** The index of its word. */
+  /** The index of the challenge word. */
   readonly word: number
   readonly purpose: ChallengeInput['purpose']
 }
@@ -147,8 +147,9 @@ function forEveryone(kc: Uint8Array): Read {
 }
 
 /**
- * Returns the codes for single listeners. Own words count for any listener: if another member was
- * given them and repeats them, they are an echo.
+ * Returns a reader of the codes that answer a challenge, one for each possible listener. Own words
+ * count for every listener: a member who received them may repeat them, and they must be recognised
+ * as an echo.
  */
 function forListeners(kc: Uint8Array, all: readonly Speaker[], { word, purpose }: Answered): Read {
   const read = challengeReader(kc)
@@ -161,9 +162,9 @@ function forListeners(kc: Uint8Array, all: readonly Speaker[], { word, purpose }
 }
 
 /**
- * Returns the speakers who have these words, with the windows in which they do.
- * @param of `all` are the speakers of the subject, `speakers` those that count; `challenge` is
- *   null for words that are for all listeners
+ * Returns the speakers who have these words, and the windows in which they have them.
+ * @param of `all` are the subject's speakers; `speakers` are those to check; `challenge` is null
+ *   for words that are for all listeners
  */
 export function spokenBy(
   of: {

@@ -1,18 +1,19 @@
 /**
- * The speakers with words that can be checked, and the codes of one window. Typed arrays hold the
- * code keys of very many subjects (connections and guest codes) and the ids of their speakers,
- * about 64 bytes a subject and 24 a speaker. A speaker has a place, a small number. After the
- * speaker is removed, another one gets it.
+ * The speakers with words that can be checked, and the hash table of one window's codes.
  *
- * The codes of a window and their speakers are in a hash table. It has open addressing (linear
- * probing) in two typed arrays. A code is the output of a MAC, so it is its own hash.
+ * Typed arrays store the code keys of many subjects (connections and guest codes) and the ids of
+ * their speakers: about 64 bytes per subject and 24 per speaker. Each speaker has a place, which is
+ * a small number. When a speaker is removed, its place is reused.
+ *
+ * A window's codes and their speakers are in a hash table with open addressing (linear probing), in
+ * two typed arrays. A code is the output of a MAC, so it is its own hash.
  */
 import { codeUnder } from '../../crypto/code.ts'
 import { keepKey, KEPT_WORDS } from '../../crypto/kept-hmac.ts'
 
 /**
- * The number of small maps in an `IdMap`, a map by id for very many ids. A single `Map` is copied
- * as a whole whenever it doubles, and all requests wait: 10 ms at 65,536 entries.
+ * The number of small maps in an `IdMap`, a map for very many ids. JavaScript copies a whole `Map`
+ * whenever it doubles, which blocks all requests: 10 ms at 65,536 entries.
  */
 const PARTS = 64
 
@@ -27,9 +28,7 @@ interface IdMap<V> {
   size(): number
 }
 
-/**
- * Creates an empty map. Ids must differ in their last characters, as those of this program do.
- */
+/** Creates an empty map. Ids must differ in their last two characters, as this program's ids do. */
 export function newIdMap<V>(): IdMap<V> {
   const parts = Array.from({ length: PARTS }, () => new Map<string, V>())
   let size = 0
@@ -57,8 +56,7 @@ export function newIdMap<V>(): IdMap<V> {
 }
 
 /**
- * The largest part of a table that may be full. A look-up that finds nothing then passes about a
- * dozen neighbours.
+ * The maximum load of a table. At this load, a look-up that finds nothing passes about 12 entries.
  */
 const LOAD = 0.8
 
@@ -66,23 +64,25 @@ export interface CodeTable {
   /** Returns how many more codes the table has room for. */
   room(): number
   /**
-   * Enters a speaker with a code. A repetition changes nothing. The caller must make sure that
+   * Adds a speaker with a code. Does nothing if the pair is there. The caller must ensure that
    * there is room.
    */
   enter(code: number, speaker: number): void
   /**
-   * Returns the speakers who may have a code. Only 32 of its 36 bits are stored, and no entry is
-   * ever removed, so the caller must compute the code of each again.
+   * Returns the speakers who may have a code.
+   *
+   * The table stores only 32 of the code's 36 bits and never removes an entry, so the caller must
+   * compute the code of each speaker again.
    */
   find(code: number): number[]
   clear(): void
 }
 
-/** Creates an empty table for at least so many codes. A place takes eight bytes. */
+/** Creates an empty table for at least `codes` codes. A slot takes eight bytes. */
 export function newCodeTable(codes: number): CodeTable {
   const size = 2 ** Math.ceil(Math.log2(codes / LOAD))
   const tags = new Uint32Array(size)
-  /** One more than the speaker's number; 0 is a free place. */
+  /** The speaker's place plus one; 0 means a free slot. */
   const speakers = new Uint32Array(size)
   let room = Math.floor(size * LOAD)
 
@@ -116,42 +116,44 @@ export function newCodeTable(codes: number): CodeTable {
   }
 }
 
-/** Memory is allocated in pages of this many entries: growing adds a page and copies nothing. */
+/** The number of entries in a page of memory. Growing adds a page and copies nothing. */
 const PAGE = 1024
 const ID = 16
 const NONE = 2 ** 32 - 1
 
 interface Speakers {
   /**
-   * Adds a subject that is not here.
-   * @param kc its code key, 32 bytes, which is copied
-   * @param speakers the ids of its speakers, 16 bytes each
+   * Adds a subject, which must not be there yet.
+   * @param kc the subject's code key, 32 bytes, which is copied
+   * @param speakers the ids of the subject's speakers, 16 bytes each
    * @returns the places of its speakers
    */
   add(id: string, kc: Uint8Array, speakers: readonly Uint8Array[]): number[]
-  /** Removes a subject, if it is here, and wipes its key. */
+  /** Removes a subject if it is there, and wipes its key. */
   remove(id: string): void
   /** Returns the number of subjects. */
   subjects(): number
-  /** Returns the lowest number that was never given as a place. */
+  /** Returns the lowest number that was never used as a place. */
   places(): number
-  /** Returns the code of the speaker at a place, a number of 36 bits; null for a free place. */
+  /** Returns the code of the speaker at a place, a 36-bit number; null if the place is free. */
   code(place: number, window: number): number | null
-  /** Returns the speaker at a place in use: the subject, and the 16 bytes of the speaker's id. */
+  /**
+   * Returns the speaker at a place in use: the subject id, and the 16 bytes of the speaker's id.
+   */
   at(place: number): { readonly id: string; readonly speaker: Uint8Array }
 }
 
 interface SubjectPage {
   readonly keys: Uint32Array
-  /** The place of the first speaker of each subject. */
+  /** The place of each subject's first speaker. */
   readonly first: Uint32Array
 }
 
 interface SpeakerPage {
   readonly ids: Uint8Array
-  /** The subject at each place; `NONE` for a free place. */
+  /** The subject at each place; `NONE` if the place is free. */
   readonly subject: Uint32Array
-  /** The place of the next speaker of the same subject; for a free place, the next free place. */
+  /** The next place of the same subject. For a free place, the next free place. */
   readonly next: Uint32Array
 }
 
@@ -163,7 +165,7 @@ export function newSpeakers(read: typeof codeUnder = codeUnder): Speakers {
   const subjectPages: SubjectPage[] = []
   const speakerPages: SpeakerPage[] = []
   const numbers = newIdMap<number>()
-  /** By number; null for a free number. */
+  /** The ids by subject number; null for a free number. */
   const ids: (string | null)[] = []
   const freeNumbers: number[] = []
   let freePlace = NONE

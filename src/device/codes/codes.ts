@@ -1,7 +1,8 @@
 /**
- * The own words for each connection and guest, and the speakers of given words. Both follow from
- * the state, which is read when they are requested. A module that changes the state reports that
- * here.
+ * The own words for each connection and guest code, and the speakers of given words.
+ *
+ * Both are derived from the state on request. A module that changes the state must report the
+ * change here.
  */
 import { timeAt } from '../../api/fields.ts'
 import type { Identified, Match } from '../../api/rest/verify.ts'
@@ -41,86 +42,81 @@ interface ConnectionCode extends OwnCode {
   readonly connection_id: string
 }
 
-/** The challenge that a speaker answers, and its listener. */
+/** A challenge that a speaker answers, and the listener who gave it. */
 interface AnsweredChallenge extends Answered {
   /** The account id of the listener. */
   readonly listener: string
 }
 
-/** A match, and the key under which it can be used once. */
+/** A match, and the key under which its words can be used once. */
 export interface Hit {
   readonly match: Identified
   readonly naming: Pick<Match, 'name_source' | 'name_marks'>
   readonly use: { subject: string; epoch: number; speaker: string; window: number }
-  /** An owner ended the connection for all members, so the words prove nothing. */
+  /** Whether an owner ended the connection, so that the words prove nothing. */
   readonly isEnded: boolean
 }
 
-/** Words of the epoch before a routine rotation. They prove nothing. */
+/** A match with words of the epoch before a routine rotation. Such words prove nothing. */
 export interface FormerHit extends Hit {
-  /** When the epoch ended for this device, Unix milliseconds. */
+  /** When the epoch ended on this device, Unix milliseconds. */
   readonly changedAt: number
 }
 
-/** The speakers who have the words, and how much could be checked. */
+/** The speakers who have the words, and how many subjects could be checked. */
 export interface SpeakerMatches extends Tally {
   readonly hits: Hit[]
 }
 
 export interface Codes {
   /**
-   * Updates the words of a connection. The caller must call it after the connection was put into
-   * the state, or its secret into the vault, or both.
+   * Updates the words of a connection. Must be called after the connection was stored in the state,
+   * or its secret in the vault, or both.
    */
   putConnection(row: Pick<ConnectionRow, 'id'>): void
   /** Like `putConnection`, for a guest code. */
   putGuest(row: Pick<GuestRow, 'id'>): void
   /**
-   * Removes the words of a connection or a guest code. The caller must call it when the subject
-   * is removed from the state, or directly before.
+   * Removes the words of a connection or guest code. Must be called when the subject is removed
+   * from the state, or directly before.
    */
   remove(id: string): void
-  /**
-   * Checks whether this is a connection that is stored here, or a guest code that was not ended.
-   */
+  /** Checks whether an id is a connection stored here or an active guest code. */
   has(id: string): boolean
   /**
-   * Returns the own words for a guest code or a connection now.
-   * @returns null where it, or its secret, is not here, or it is suspended
+   * Returns the current own words for a guest code or a connection.
+   * @returns null if the subject or its secret is not here, or if the subject is suspended
    */
   own(id: string, now: number): OwnCode | null
-  /** Like `own`, for a connection, with its id; null for the id of any other subject. */
+  /** Like `own` for a connection, with its id. Returns null for a guest code. */
   toSay(connection: string, now: number): ConnectionCode | null
-  /** Like `toSay`, for one listener who gave a challenge. */
+  /** Like `toSay`, but the words are for one listener who gave a challenge. */
   toListener(connection: string, asked: AnsweredChallenge, now: number): OwnCode | null
-  /**
-   * Prepares `find`. To be called again after each wait, until it returns null: `find` is fast
-   * then.
-   */
+  /** Prepares `find`. Call it again after each wait until it returns null; `find` is then fast. */
   readonly ready: CodeSchedule['ready']
   /**
-   * Returns the speakers who have these three words, by indices. Right in any case; fast after
-   * `ready`.
+   * Returns the speakers who have three words, given as indices. Correct without `ready`, but
+   * slower.
    */
   find(indices: readonly number[], now: number): SpeakerMatches
-  /** Like `find`, for the expected speakers and the own account there alone. Needs no `ready`. */
+  /**
+   * Like `find`, but checks only the expected speakers and the own account. Does not need `ready`.
+   */
   findOf(expected: Expected, indices: readonly number[], now: number): SpeakerMatches
-  /** Returns the ids of the connections with a stored code key of the previous epoch. */
+  /** Returns the ids of the connections for which the code key of the previous epoch is stored. */
   former(now: number): string[]
   /** Returns the other members of a connection who have these words in the previous epoch. */
   findFormer(connection: string, indices: readonly number[], now: number): FormerHit[]
 }
 
-/** A subject with own words that were requested. */
+/** A subject for which own words were requested. */
 interface Spoken {
   readonly kind: Subject['kind']
   readonly read: ReturnType<typeof codeReader>
   said: { readonly window: number; readonly code: ConnectionCode } | null
 }
 
-/**
- * Orders matches by subject, oldest first, so that a check has the same result after a restart.
- */
+/** Orders matches by subject, oldest first, so that a check has the same result after a restart. */
 const bySubject = ({ use: { subject: a } }: Hit, { use: { subject: b } }: Hit) =>
   a < b ? -1 : a > b ? 1 : 0
 
@@ -168,7 +164,7 @@ export function openCodes(
     valid_until: timeAt((window + 1) * PERIOD_S * 1000),
   })
 
-  /** Returns the own code of a subject. It is the same object as long as its window lasts. */
+  /** Returns a subject's own code. Returns the same object throughout a window. */
   function ownCode(id: string, of: Spoken, now: number): ConnectionCode {
     const window = windowOf(now)
     if (of.said?.window === window) return of.said.code
@@ -178,7 +174,7 @@ export function openCodes(
     return code
   }
 
-  /** Returns the match of a speaker, with names; null for a guest code that has expired. */
+  /** Returns the match of a speaker, with names; null if the guest code has expired. */
   function hitOf({ id, speaker: bytes, window }: SpokenCode, now: number): Hit | null {
     const subject = readSubject(state, account, id)
     const speaker = subject?.speakers.find((one) => Buffer.from(one.bytes).equals(bytes))
@@ -212,7 +208,7 @@ export function openCodes(
       },
       naming: sourced,
       use: {
-        // Each challenge gives other words. Challenges with the same word share one use.
+        // Each challenge word gives different words. Challenges with the same word share one use.
         subject: challenge === null ? id : `${id} ${challenge.word}`,
         epoch,
         speaker: speaker.id,
@@ -223,8 +219,8 @@ export function openCodes(
   }
 
   /**
-   * Returns the speakers who have these words in one connection. Checks the own account, and the
-   * expected member or, where `user` is null, any member.
+   * Returns the speakers who have these words in one connection. Checks the own account and the
+   * expected member `user`; if `user` is null, all members.
    */
   function findIn(
     id: string,

@@ -1,4 +1,7 @@
-/** The speakers that a check expects, resolved to connections. Only their words are checked. */
+/**
+ * The speakers that a check expects, resolved to connections. Only these speakers' words are
+ * checked.
+ */
 import { inQuotes, someoneOf } from '../../api/name-text.ts'
 import type { Expectation } from '../../api/rest/verify.ts'
 import { AppError } from '../../errors.ts'
@@ -12,11 +15,11 @@ export interface Expected {
   readonly connections: readonly string[]
   /** The one expected member; null for any member. */
   readonly user: string | null
-  /** The beginning of a sentence about the expected words, such as `a member of "Bank" says`. */
+  /** The beginning of a sentence about the words, such as `a member of "Bank" says`. */
   readonly says: string
-  /** The same beginning, denied: `no member of "Bank" …`. */
+  /** The negated beginning: `no member of "Bank" says`. */
   readonly saysNot: string
-  /** Whether owners ended all of the connections, so that no words of them prove anything. */
+  /** Whether all of the connections were ended by an owner, so that their words prove nothing. */
   readonly isEnded: boolean
   /** The challenge that the words must answer; null for words that are for all listeners. */
   readonly challenge: OpenChallenge | null
@@ -27,7 +30,7 @@ const isEnded = ({ hold }: ConnectionRow) => hold === 'ended'
 /**
  * Returns the connections that an expectation names.
  * @param account the own account id
- * @throws AppError not_found for a connection, or a member, that is not stored on this device
+ * @throws AppError not_found if the connection, or the member, is not stored on this device
  */
 export function expectedBy(state: State, account: string, expect: Expectation): Expected {
   return 'connection_id' in expect
@@ -37,8 +40,8 @@ export function expectedBy(state: State, account: string, expect: Expectation): 
 
 /**
  * Returns the speakers who may answer a challenge.
- * @param said the connections to check, for a challenge that is for any connection
- * @throws AppError not_found for a connection that is no longer stored on this device
+ * @param said the connections to check if the challenge is for any connection
+ * @throws AppError not_found if the connection is no longer stored on this device
  */
 export function expectedForChallenge(
   state: State,

@@ -1,7 +1,9 @@
 /**
- * The code keys of the epochs before routine rotations (protocol, section 4). A device that has
- * not synced since the rotation shows words of the previous epoch. They prove nothing, and the
- * response gives the reason. The vault stores a code key, not K, for 7 days.
+ * The code keys of the epochs before routine rotations (protocol, section 4).
+ *
+ * A device that has not synced since the rotation still shows words of the previous epoch. Such
+ * words prove nothing, but with these keys the response can explain them. The vault stores the code
+ * key, not the secret K, for 7 days.
  */
 import { acceptedAt, codeOf, codeReader } from '../../crypto/code.ts'
 import { ID_PREFIX, parseId } from '../../crypto/encoding/id.ts'
@@ -10,7 +12,7 @@ import { readSubject, type Speaker, type Subject } from './code-subjects.ts'
 import type { Vault } from '../identity/vault.ts'
 
 const KEPT_MS = 7 * 24 * 3_600_000
-/** How far a clock that a time service corrects may step back, in milliseconds. */
+/** How far a time service may set the clock back in a correction, in milliseconds. */
 const STEP_BACK_MS = 60_000
 
 interface Keeping {
@@ -33,7 +35,7 @@ export function keepFormerKey(
   })
 }
 
-/** Deletes the code key of the previous epoch of a connection, where there is one. */
+/** Deletes the code key of a connection's previous epoch, if there is one. */
 export function dropFormerKey({ state, vault }: Keeping, connection: string): void {
   state.transaction(() => {
     state.formerEpochs.delete(connection)
@@ -42,8 +44,8 @@ export function dropFormerKey({ state, vault }: Keeping, connection: string): vo
 }
 
 /**
- * Deletes the keys that were stored for 7 days or are of no use any more. After the clock was set
- * back it deletes them as well, so that a clock change cannot keep them.
+ * Deletes the keys that were stored for 7 days or are no longer useful. Also deletes all keys if
+ * the clock was set back, so that a clock change cannot keep them longer.
  * @param at Unix milliseconds
  */
 export function dropOldKeys(keeping: Keeping, at: number): void {
@@ -52,17 +54,17 @@ export function dropOldKeys(keeping: Keeping, at: number): void {
   formerEpochs.look(at)
 }
 
-/** Words of the previous epoch, and their speaker. */
+/** The speaker of words that belong to the previous epoch. */
 interface FormerWords {
   /** The connection, with the number of the previous epoch. */
   readonly subject: Subject
   readonly speaker: Speaker
   readonly window: number
-  /** When the epoch ended for this device, Unix milliseconds. */
+  /** When the epoch ended on this device, Unix milliseconds. */
   readonly changedAt: number
 }
 
-/** Returns the accounts that have three words, by indices, under a code key, with the windows. */
+/** Returns the accounts that have three words (as indices) under a code key, with the windows. */
 function speakersUnder(
   kc: Uint8Array,
   accounts: readonly string[],
@@ -81,8 +83,8 @@ function speakersUnder(
 
 /**
  * Returns the other members of a connection who have these words in the previous epoch. Returns
- * none while the connection is suspended, because a device of theirs may be revoked.
- * @param indices of three words
+ * none if the connection is suspended, because one of the members' devices may be revoked.
+ * @param indices three word indices
  * @throws AppError keychain_locked, not_signed_in
  */
 export function formerWords(
@@ -97,7 +99,7 @@ export function formerWords(
   const others = row.speakers.filter((id) => id !== account)
   const fitting = speakersUnder(kc, others, indices, now)
   kc.fill(0)
-  // The connection is read only where the words match, which is rare.
+  // The connection is read only if the words match, which is rare.
   const subject = fitting.length === 0 ? null : readSubject(state, account, connection)
   if (subject === null || subject.hold !== null || subject.epoch !== row.epoch + 1) return []
   const former = { ...subject, epoch: row.epoch }

@@ -1,5 +1,5 @@
 /**
- * How certain the result of a check is. It depends on the state of the clock, the age of the last
+ * How certain the result of a check is. That depends on the state of the clock, the age of the last
  * sync, and the connections that could not be checked.
  */
 import type { Match, Reason } from '../../api/rest/verify.ts'
@@ -9,35 +9,38 @@ import type { ClockState } from './clock.ts'
 import type { SpeakerMatches, Hit } from './codes.ts'
 import type { Expected } from './expected.ts'
 
-/** The greatest age of the last good sync for a conclusive match. */
+/** The maximum age of the last successful sync for a conclusive match, in milliseconds. */
 const STALE_MATCH_MS = 7 * 24 * 3600 * 1000
-/** The same for "not verified", unless a sync runs for the response. */
+/** The maximum age for a conclusive "not verified", unless a sync runs for the response. */
 const STALE_MS = 3600 * 1000
 const MOST_OFFSET_MS = 30_000
 
-/** How current the data of this device is. */
+/** How current this device's data is. */
 export interface Freshness {
-  /** Returns the server's clock minus this one, in milliseconds; null while unknown. */
+  /** Returns the server's clock minus this device's clock, in milliseconds; null if unknown. */
   offsetMs(): number | null
-  /** Returns the time of the last good sync, Unix milliseconds; null while unknown. */
+  /** Returns the time of the last successful sync, Unix milliseconds; null if unknown. */
   lastSyncAt(): number | null
-  /** Runs or joins a sync for a response, and waits for it at most 3 s. Never throws. */
+  /** Runs a sync for a response, or joins a running one. Waits at most 3 s. Never throws. */
   refresh(): Promise<void>
-  /** Returns the state of the clock of this device since the offset was measured. */
+  /** Returns the state of this device's clock since the offset was measured. */
   clock(at: number): ClockState
-  /** Records a time that a response relied on: an earlier clock counts as behind from then on. */
+  /**
+   * Records a time that a response relied on. A later clock that is before this time counts as
+   * behind.
+   */
   noted(at: number): void
 }
 
-/** Whether a hit belongs to a connection that has ended. */
+/** Checks whether a hit belongs to a connection that has ended. */
 export const isEnded = (hit: Hit) => hit.isEnded
-/** Whether a hit belongs to another account or a guest. */
+/** Checks whether a hit belongs to another account or a guest. */
 export const isOfOther = ({ match }: Hit) => match.speaker === 'other'
 
 const holding = (reasons: readonly (readonly [Reason, boolean])[]): Reason[] =>
   reasons.filter(([, holds]) => holds).map(([reason]) => reason)
 
-/** Creates the rules for `conclusive` and its reasons. */
+/** Creates the functions that decide `conclusive` and its reasons. */
 export function newCertainty({
   state,
   freshness,
@@ -46,13 +49,12 @@ export function newCertainty({
   freshness: Pick<Freshness, 'offsetMs' | 'lastSyncAt' | 'clock'>
 }) {
   /**
-   * Returns the state of the clock, judged by the server's clock, the uptime and the windows used
-   * here.
+   * Returns the state of the clock, from the server's clock, the uptime and the windows used here.
    */
   function clock(at: number): ClockState {
     const moved = freshness.clock(at)
     const offset = freshness.offsetMs()
-    // Acceptance reaches one window ahead: only a clock further back than that is behind.
+    // Words are accepted one window early, so only a clock further back than that is behind.
     const isBehindUses = windowOf(at) + 1 < state.replays.highest()
     if (isBehindUses || (offset ?? 0) > MOST_OFFSET_MS) return 'behind'
     if (moved !== 'steady') return moved
@@ -61,15 +63,15 @@ export function newCertainty({
   }
 
   /**
-   * Checks whether the last good sync is older than a limit. One in the future was made under
-   * another clock and counts as old.
+   * Checks whether the last successful sync is more than `longest` milliseconds away from `at`. A
+   * sync in the future was made with a different clock setting, so it counts as old.
    */
   function isOlder(at: number, longest: number): boolean {
     const synced = freshness.lastSyncAt()
     return synced === null || Math.abs(at - synced) > longest
   }
 
-  /** Returns the reasons why "not verified" is not conclusive, for all that was searched. */
+  /** Returns the reasons why "not verified" is not conclusive, considering everything searched. */
   function reasonsNot(
     at: number,
     clockState: ClockState,
@@ -77,8 +79,8 @@ export function newCertainty({
     expected: Expected | null,
   ): Reason[] {
     const others = hits.filter(isOfOther)
-    // Only for words of such a connection, or if it is the expected one: the result for other
-    // words stays conclusive.
+    // The reason applies only if the words belong to an ended connection or if that connection was
+    // expected. The result for other words stays conclusive.
     const ended = others.length > 0 ? others.every(isEnded) : expected?.isEnded === true
     return holding([
       ['nothing_cached', checked + unchecked === 0 && !ended],
@@ -91,7 +93,7 @@ export function newCertainty({
     ])
   }
 
-  /** Returns a match with its own reasons: the clock, the last sync and its connection. */
+  /** Returns a match with its own reasons: the clock, the last sync and the match's connection. */
   function matchOf(hit: Hit, at: number, clockState: ClockState): Match {
     const { match, naming, isEnded: ended } = hit
     const reasons = holding([
@@ -108,7 +110,7 @@ export function newCertainty({
     }
   }
 
-  /** Checks whether the last good sync is too old for "not verified". */
+  /** Checks whether the last successful sync is too old for a conclusive "not verified". */
   const isStale = (at: number): boolean => isOlder(at, STALE_MS)
 
   return { clock, isStale, reasonsNot, matchOf }

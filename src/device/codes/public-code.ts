@@ -1,6 +1,6 @@
 /**
- * The own public code (protocol, section 6). A device makes its secret and shares it with the
- * account server. Every other device of the account gets it from there. The secret is stored here
+ * The own public code (protocol, section 6). One device makes the code's secret and shares it with
+ * the account server, from which the account's other devices get it. This device stores the secret
  * as long as the code is active.
  */
 import { randomBytes } from 'node:crypto'
@@ -19,7 +19,7 @@ interface Needs {
 }
 
 /**
- * Decodes the secret from the account server, 32 bytes; null for none.
+ * Decodes the secret from the account server, 32 bytes; null if the server has none.
  * @throws AppError backend_error
  */
 function secretOf(k: string | null): Uint8Array | null {
@@ -37,8 +37,8 @@ function secretOf(k: string | null): Uint8Array | null {
 }
 
 /**
- * Checks whether the code is active, by what is stored on this device. It is active once the
- * account server has acknowledged it, until a device switches it off.
+ * Checks whether the public code is active, as stored on this device. It is active from the account
+ * server's acknowledgement until a device switches it off.
  */
 export const isPublicCodeActive = ({
   vault,
@@ -49,7 +49,7 @@ const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
   a === null || b === null ? a === b : Buffer.from(a).equals(b)
 
 /**
- * Stores the secret of the code, or deletes it where the code is not active.
+ * Stores the secret of the public code; deletes it if `secret` is null (the code is not active).
  * @throws AppError not_signed_in
  */
 export function keepPublicCode(
@@ -63,25 +63,26 @@ export function keepPublicCode(
 }
 
 /**
- * Updates the stored secret from the account server: another device may switch the code on or
- * off.
- * @returns whether it is active
- * @throws AppError backend_error, and what the account throws
+ * Updates the stored secret from the account server.
+ *
+ * Another device may have switched the code on or off.
+ * @returns whether the code is active
+ * @throws AppError backend_error, and any error from the account server
  */
 export async function followCode(device: Needs, account: Account): Promise<boolean> {
-  // A damaged record is stored again.
+  // A damaged record is read as null, so it is stored again.
   const here = () => device.vault.find(device.identity.account)
   const before = here()
   const secret = secretOf((await account.publicCode.read({})).k)
   const isCurrent = secret === null ? !isPublicCodeActive(device) : isSame(before, secret)
-  // A change that the user made meanwhile stays.
+  // If the user changed the secret while the request ran, that change stays.
   if (!isCurrent && isSame(before, here())) keepPublicCode(device, secret)
   return isPublicCodeActive(device)
 }
 
 /**
- * Shares a secret of the code with the account server: the active one, or a new one. The code is
- * not active before the preference is set.
+ * Returns the secret of the public code that the account server has; if it has none, shares a new
+ * one. The code becomes active only when the preference is set.
  * @returns 32 bytes
  */
 export async function shareCode(account: Account): Promise<Uint8Array> {
@@ -93,7 +94,7 @@ export async function shareCode(account: Account): Promise<Uint8Array> {
 }
 
 /**
- * Returns the words to speak now; null while the code is not active or its secret is not here.
+ * Returns the words to say now; null if the code is not active or its secret is not on this device.
  * @param at Unix milliseconds
  */
 export async function publicWords(device: Needs, at: number): Promise<Profile['public_code']> {

@@ -1,12 +1,15 @@
 /**
- * The limits on wrong words. In any minute a caller has a few attempts, which are counted in
- * memory. Many wrong attempts in a row, which are counted in the database, begin pauses. A pause
- * doubles with each further wrong attempt, until right words end the row.
+ * The limits on wrong words.
  *
- * All API tokens together have limits too, because a token can create others. The command line
- * counts apart, so that no token can keep the owner from checking words. Attempts that name the
- * expected speaker count apart too, so that a pause of the others does not keep a user from
- * checking one caller. Time is the uptime of the machine, which a clock change does not affect.
+ * Per minute a caller has a few attempts, which are counted in memory. Wrong attempts in a row are
+ * counted in the database, and after a certain number each one begins a pause. The pause doubles
+ * with each wrong attempt until right words end the row.
+ *
+ * All API tokens together also have limits, because a token can create more tokens. The command
+ * line has separate limits, so that no token can prevent the owner from checking words. Attempts
+ * that name the expected speaker are also counted separately, so that a pause of the other attempts
+ * does not prevent the user from checking one person. Time is the machine's uptime, which a clock
+ * change does not affect.
  */
 import { AppError } from '../../errors.ts'
 import type { Moment, Series, WrongTries, WrongTryRows } from '../../state/attempts.ts'
@@ -16,11 +19,11 @@ const MINUTE_MS = 60_000
 const LONGEST_PAUSE_MS = 60 * MINUTE_MS
 
 interface Limit {
-  /** The name of the row: the id of a token, or a name that no id has. */
+  /** The key of the row: a token id, or a name that cannot be an id. */
   readonly caller: string
   readonly ofMinute: number
   readonly inRow: number
-  /** The caller, as messages name it. */
+  /** How error messages name the caller. */
   readonly named: string
 }
 
@@ -43,7 +46,7 @@ const ofToken = (id: string): Limit => ({
   named: 'a token',
 })
 
-/** An attempt: its caller, and whether it names a speaker. */
+/** An attempt: its caller, and whether it names the expected speaker. */
 export interface Trying {
   /** The id of an API token, or null for the command line. */
   readonly caller: string | null
@@ -53,17 +56,17 @@ export interface Trying {
 
 export interface Guesses {
   /**
-   * Rejects a caller that has used up its wrong words of the last minute, or is in a pause.
-   * @returns a function that checks the caller again after a wait: it reads the limits only where
-   *   wrong words were counted since
+   * Rejects a caller that has reached the limit of the last minute or is in a pause.
+   * @returns a function that checks the caller again after a wait. It reads the limits only if
+   *   wrong words were counted since.
    * @throws AppError `rate_limited`, with Retry-After
    */
   check(trying: Trying): () => void
-  /** Counts wrong words. */
+  /** Counts a wrong attempt. */
   wrong(trying: Trying): void
-  /** Takes back the last wrong words of the row: they turned out to be no guess. */
+  /** Takes back the last wrong attempt, which turned out to be no guess. */
   takeBack(trying: Trying): void
-  /** Ends the row: the words were right. */
+  /** Ends the row of wrong attempts, because the words were right. */
   right(trying: Trying): void
 }
 
@@ -82,7 +85,7 @@ const limitsOf = (caller: string | null): Limit[] =>
 const durationOf = (seconds: number): string =>
   seconds > 120 ? `${Math.ceil(seconds / 60)} min` : `${seconds} s`
 
-/** Returns the pause after the last of so many wrong words in a row, in milliseconds. */
+/** Returns the pause after the last of `inRow` wrong attempts, in milliseconds. */
 const pauseMs = (inRow: number, most: number): number =>
   inRow < most ? 0 : Math.min(LONGEST_PAUSE_MS, MINUTE_MS * 2 ** (inRow - most))
 
@@ -95,8 +98,8 @@ const otherWay = ({ caller, expected }: Trying): string => {
 }
 
 /**
- * Creates the limits over the rows of the database.
- * @param of `boot` identifies the start of the machine since which `uptime` counts
+ * Creates the limits over the database rows.
+ * @param of `boot` identifies the machine start from which `uptime` counts
  */
 export function newGuesses(of: {
   rows: WrongTryRows
@@ -105,7 +108,7 @@ export function newGuesses(of: {
 }): Guesses {
   const { rows, uptime, boot } = of
   let tries: Try[] = []
-  /** How many wrong words of all callers were counted: only these make a limit tighter. */
+  /** The number of wrong attempts of all callers. Only they make a limit stricter. */
   let counted = 0
 
   const moment = (): Moment => ({ uptimeMs: uptime.exact(), boot })

@@ -1,6 +1,6 @@
 /**
- * Searches in slices: all connections for an answer to a challenge that is for any connection, and
- * the previous epochs for words that match no current one.
+ * Searches in slices. One searches all connections for an answer to a challenge for any connection.
+ * The other searches the previous epochs for words that match no current epoch.
  */
 import type { State } from '../../state/state.ts'
 import type { OpenChallenge } from './challenges.ts'
@@ -9,19 +9,20 @@ import { type Pace, SLICE_MS } from './code-schedule.ts'
 import type { Codes } from './codes.ts'
 import { expectedForChallenge } from './expected.ts'
 
-/** The ids that are listed at once: about 0.1 ms. */
+/** The number of ids listed at once. Listing them takes about 0.1 ms. */
 const PAGE = 256
 
-/** The connections where an answer was found, and how much could be checked. */
+/** The connections in which an answer was found, and how many subjects could be checked. */
 export interface Searched extends Tally {
   /** Ids of connections. */
   readonly said: readonly string[]
 }
 
 /**
- * Checks three words, by indices, as an answer to the challenge in each connection. A connection
- * takes some 0.3 ms. The search works in slices, so that other requests wait for one slice at
- * most.
+ * Checks three words (as indices) as the answer to a challenge, in every connection.
+ *
+ * A connection takes about 0.3 ms. The search works in slices, so that other requests wait for at
+ * most one slice.
  * @throws AppError keychain_locked, not_signed_in
  */
 export async function searchAnswers(
@@ -53,9 +54,10 @@ export async function searchAnswers(
 }
 
 /**
- * Returns the connections that have three words, by indices, in their previous epoch. A
- * connection takes some 60 µs. The search works in slices, so that other requests wait for one
- * slice at most.
+ * Returns the connections that have three words (as indices) in their previous epoch.
+ *
+ * A connection takes about 60 µs. The search works in slices, so that other requests wait for at
+ * most one slice.
  * @param ids the connections to search
  * @throws AppError keychain_locked, not_signed_in
  */

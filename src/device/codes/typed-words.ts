@@ -7,11 +7,13 @@ import { AppError } from '../../errors.ts'
 
 /** The texts of the errors for words that cannot be read. */
 interface Messages {
-  /** The text that the user typed. If it looks like a key, the error repeats no part of it. */
+  /**
+   * The text that the user typed. If it looks like a key, the error does not repeat any part of it.
+   */
   readonly typed: string
-  /** The required number of words, as the beginning of a sentence. */
+  /** The beginning of a sentence that states the required number of words. */
   readonly wanted: string
-  /** The beginning of a suggestion; by default, for words that were heard. */
+  /** The beginning of a suggestion. The default is for words that the user heard. */
   readonly suggests?: string
 }
 
@@ -42,7 +44,7 @@ export function asTyped<T>(
 }
 
 /**
- * Returns the indices of three words, in one text or several.
+ * Returns the indices of three words, given as one text or several.
  * @throws AppError `word_count`, `unknown_word`
  */
 export function threeWords(words: string | readonly string[]): number[] {
@@ -51,7 +53,7 @@ export function threeWords(words: string | readonly string[]): number[] {
 }
 
 /**
- * Returns the index of the word of a challenge.
+ * Returns the index of a challenge word.
  * @throws AppError `word_count`, `unknown_word`
  */
 export const challengeWord = (word: string): number =>

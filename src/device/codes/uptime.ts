@@ -1,24 +1,20 @@
-/**
- * How long the machine has run since its start, including the time that it slept, and which start
- * it was.
- */
+/** How long the machine has run since its start, including sleep, and which start it was. */
 import { readFileSync } from 'node:fs'
 import { platform, uptime } from 'node:os'
 import type { Moment } from '../../state/attempts.ts'
 
-/** How long the monotonic clock extends a reading, in milliseconds. */
+/** How long the monotonic clock may extend a reading, in milliseconds. */
 const CARRIED_MS = 1_000
 
 /** Milliseconds since the machine was started. */
 export interface Uptime {
   /**
-   * Reads the uptime from the system. On Linux that opens a file, which takes some ten
-   * microseconds.
+   * Reads the uptime from the system. On Linux this opens a file, which takes tens of microseconds.
    */
   readonly exact: () => number
   /**
-   * Returns a reading of the last second, plus the time since by the monotonic clock. That clock
-   * stands still while the machine sleeps: directly after a sleep the result is too low.
+   * Returns a reading that is at most one second old, plus the monotonic time since. The monotonic
+   * clock stops while the machine sleeps, so directly after a sleep the result is too low.
    */
   readonly recent: () => number
 }
@@ -40,16 +36,15 @@ export function machineUptime(): Uptime {
 }
 
 /**
- * Returns the least time that has passed since an earlier moment, in milliseconds. After a
- * restart of the machine that is the time since the restart, because the moment was before it.
+ * Returns the minimum time that has passed since an earlier moment, in milliseconds. After a
+ * restart of the machine, this is the time since the restart, because the moment was before it.
  */
 export const ranSince = (from: number, boot: string | null, now: Moment): number =>
   boot === now.boot && now.uptimeMs >= from ? now.uptimeMs - from : now.uptimeMs
 
 /**
- * Reads the boot id of the kernel: random, and the same until the machine is started again.
- * @returns null if the system has no readable one: on systems without Linux, or without
- * permission
+ * Reads the kernel's boot id, which is random and changes at every machine start.
+ * @returns null if it cannot be read: on systems other than Linux, or without permission
  * @see proc_sys_kernel(5), `random/boot_id`
  */
 export function bootId(): string | null {

@@ -1,18 +1,18 @@
-/** The text about the result of a check, for people. */
+/** The summary of a check's result, for people. */
 import { subjectOf } from '../../api/name-text.ts'
 import type { Match, Verification } from '../../api/rest/verify.ts'
 import type { Expected } from './expected.ts'
 
 const ADVICE = 'If they fail again, hang up, and call a number that you know.'
 
-/** Returns the part of the text about the challenge that the words answered. */
+/** Returns the part of the summary about the challenge that the words answered. */
 function answered(expected: Expected | null): string {
   if (!expected?.challenge) return ''
   const { shown } = expected.challenge.purpose
   return `, for you alone, for ${shown === '' ? 'no purpose' : `"${shown}"`}`
 }
 
-/** Returns the text where the words match nothing. */
+/** Returns the summary if the words match nothing. */
 function summariseNone(
   { conclusive, reasons }: Pick<Verification, 'conclusive' | 'reasons'>,
   expected: Expected | null,
@@ -30,9 +30,9 @@ function summariseNone(
 }
 
 /**
- * Returns one line for people: the result, and what to do where that is not plain.
- * @param others the matches of the words that are not own words
- * @param expected the speakers that the request expected; null where it named none
+ * Returns one line for people: the result and, if it is not obvious, what to do.
+ * @param others the matches with speakers other than the user
+ * @param expected the speakers that the request expected; null if it named none
  */
 export function summarise(
   result: Omit<Verification, 'summary' | 'checked_at'>,

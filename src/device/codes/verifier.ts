@@ -1,6 +1,6 @@
 /**
- * Finds the speaker of three words, on this device alone. Every match counts once (RFC 6238
- * section 5.2): its use is stored before the response is returned.
+ * Finds the speaker of three words, using only this device's data. Each match is accepted once (RFC
+ * 6238 section 5.2), so its use is stored before the response is returned.
  */
 import { timeAt } from '../../api/fields.ts'
 import type {
@@ -24,30 +24,32 @@ import { summarise } from './verification-summary.ts'
 /** The uses of a window are stored until two windows later. */
 const REMEMBERED = 2
 
-/** How words are checked. */
+/** Options of a check. */
 interface VerifyOptions {
-  /** `local` by default. */
+  /** The default is `local`. */
   readonly method?: VerificationEntry['method']
-  /** The expected speaker: only their words are checked. */
+  /** The expected speaker. Only this speaker's words are checked. */
   readonly expect?: Expectation | undefined
-  /** The id of the challenge that the words must answer: others are wrong. Not with `expect`. */
+  /** The id of the challenge that the words must answer. Cannot be combined with `expect`. */
   readonly challenge?: string | undefined
 }
 
 export interface Verifier {
   /**
-   * Checks three words for a caller (a token id, or null). Every check is logged, except a public
-   * one without a match, which goes on to the account server.
-   * @throws AppError word_count, unknown_word, rate_limited, keychain_locked, not_signed_in when
-   *   this device signed out meanwhile, not_found for an unknown connection, member or challenge,
-   *   invalid_state for a challenge that accepts no attempt
+   * Checks three words for a caller (a token id, or null for the command line).
+   *
+   * Every check is logged, except a public check without a match, which continues at the account
+   * server.
+   * @throws AppError word_count, unknown_word, rate_limited, keychain_locked; not_signed_in if this
+   *   device signed out meanwhile; not_found for an unknown connection, member or challenge;
+   *   invalid_state if the challenge is not open
    */
   verify(
     words: string | readonly string[],
     caller: string | null,
     asked?: VerifyOptions,
   ): Promise<Verification>
-  /** Takes back a wrong attempt: the account server found a match for the words. */
+  /** Takes back a wrong attempt, because the account server found a match for the words. */
   wasNoGuess(caller: string | null): void
 }
 
@@ -70,8 +72,8 @@ function outcomeOf({
 }
 
 /**
- * Returns the result where this device has nothing to check words against. It is never
- * conclusive, and does not count as a check.
+ * Returns the result if there is no device to check words against. It is never conclusive, and is
+ * not logged.
  * @param at Unix milliseconds
  * @throws AppError word_count, unknown_word
  */
@@ -92,8 +94,8 @@ export function verifyNothing(words: string | readonly string[], at: number): Ve
 
 /**
  * Creates the verifier over the codes.
- * @param options `account` is the own account id; `requireSession` throws when this device has
- *   signed out; `pace` is how a search through all connections yields to other work
+ * @param options `account` is the own account id; `requireSession` throws if this device has signed
+ *   out; `pace` defines how a search through all connections yields to other work
  */
 export function newVerifier(options: {
   state: State
@@ -112,7 +114,7 @@ export function newVerifier(options: {
 
   /**
    * Stores the use of each match.
-   * @returns the earliest time of an earlier use, where all of them were used before; else null
+   * @returns the earliest previous use if all matches were used before; otherwise null
    */
   function use(hits: readonly Hit[], at: number): number | null {
     const earlier = hits.map((hit) => state.replays.firstUse(hit.use, at))
@@ -129,8 +131,9 @@ export function newVerifier(options: {
     const judgeAgain = guesses.check(trying)
     const indices = threeWords(words)
     /**
-     * Checks the session and the limits again: wrong words counted during a wait limit this
-     * caller too.
+     * Checks the session and the limits again after a wait.
+     *
+     * Wrong words that were counted during the wait limit this caller too.
      */
     function waited(): void {
       requireSession()
@@ -152,7 +155,7 @@ export function newVerifier(options: {
 
   /**
    * Returns the connections that have these words in the previous epoch. Searches only if no
-   * current words match, one search at a time.
+   * current words match. Searches run one at a time.
    */
   function formerOf(
     expected: Expected | null,
@@ -180,7 +183,9 @@ export function newVerifier(options: {
   ): SpeakerMatches =>
     expected === null ? codes.find(indices, at) : codes.findOf(expected, indices, at)
 
-  /** Waits until a search over everything is fast. One for an expected speaker needs no index. */
+  /**
+   * Waits until a search over everything is fast. A search for an expected speaker needs no index.
+   */
   async function indexed(expect: Expectation | undefined, waited: () => void): Promise<void> {
     if (expect !== undefined) return
     for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) {
@@ -190,9 +195,10 @@ export function newVerifier(options: {
   }
 
   /**
-   * Runs a sync if the last one is old and the words match nothing here. They may match the
-   * newest rosters.
-   * @returns whether it ran one
+   * Runs a sync if the last one is old and the words match nothing.
+   *
+   * The words may match newer rosters.
+   * @returns whether a sync ran
    */
   async function refreshed(isExplained: () => boolean, waited: () => void): Promise<boolean> {
     if (!certainty.isStale(now()) || isExplained()) return false
@@ -201,12 +207,12 @@ export function newVerifier(options: {
     return true
   }
 
-  /** The last search through all connections: another one waits for it. */
+  /** The last search through all connections. The next search waits for it. */
   let searched: Promise<unknown> = Promise.resolve()
 
   /**
-   * Checks words as the answer to a challenge. Opens the challenge again after each wait, because
-   * another caller may have used it meanwhile.
+   * Checks words as the answer to a challenge. Requires again after each wait that the challenge is
+   * open, because another caller may have used it meanwhile.
    */
   async function checkAnswer(
     indices: readonly number[],
@@ -240,8 +246,8 @@ export function newVerifier(options: {
   }
 
   /**
-   * Checks words and stores the result. Synchronous: of two callers with the same words one is
-   * first.
+   * Checks words and stores the result. Synchronous, so that of two callers with the same words
+   * only one can be first.
    */
   function check(
     trying: Trying,
@@ -267,8 +273,7 @@ export function newVerifier(options: {
     return state.transaction(() => {
       const firstUsedAt = use(evidence, at) ?? use(old, at)
       const result = {
-        // With a clock that is behind, words that were heard and recorded earlier would match
-        // again.
+        // If the clock is behind, words that somebody recorded earlier would match again.
         verified: evidence.length > 0 && firstUsedAt === null && clock !== 'behind',
         conclusive: reasons.length === 0,
         replayed: firstUsedAt !== null,
@@ -285,11 +290,11 @@ export function newVerifier(options: {
       }
       freshness.noted(at)
       if (challenge !== null) challenges.use(challenge.id)
-      // Words of the previous epoch count too: they must not make guessing cheaper.
+      // Words of the previous epoch count as wrong too, so that they do not make guessing easier.
       if (hits.length === 0) guesses.wrong(trying)
       if (result.verified) guesses.right(trying)
-      // The uses decide, not the clock: one that ran ahead for a while must not make words count
-      // twice.
+      // Pruned by the highest stored use, not by the clock. Otherwise a clock that was ahead for a
+      // while could allow words to be used twice.
       state.replays.prune(state.replays.highest() - REMEMBERED)
       if (method === 'local' || all.length > 0)
         state.verifications.insert({

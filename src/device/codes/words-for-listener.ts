@@ -8,17 +8,18 @@ import type { Codes } from './codes.ts'
 import { nameOf } from '../names.ts'
 import { challengeWord } from './typed-words.ts'
 
-/** The challenge of a listener, as the speaker typed it. */
+/** A listener's challenge, as the speaker typed it. */
 interface Heard {
   readonly challenge: string
   readonly purpose?: string | undefined
-  /** The account id of the listener; undefined for the only other member. */
+  /** The listener's account id; undefined if the connection has only one other member. */
   readonly listener?: string | undefined
 }
 
 /**
  * Returns the listener.
- * @throws AppError `validation_failed` where there is none, or `given` is not another member
+ * @throws AppError `validation_failed` if there is no other member, if there are several and
+ *   `given` is undefined, or if `given` is not another member
  */
 function listenerIn(row: ConnectionRow, own: string, given: string | undefined): NamedMember {
   const others = row.members.filter(({ user_id }) => user_id !== own)
@@ -32,10 +33,10 @@ function listenerIn(row: ConnectionRow, own: string, given: string | undefined):
 }
 
 /**
- * Returns the words to speak now to a listener who gave a challenge.
+ * Returns the words to say now to a listener who gave a challenge.
  * @param at Unix milliseconds
- * @returns null where this device has no words for the connection
- * @throws AppError `word_count`, `unknown_word` for the challenge; `too_long`;
+ * @returns null if this device has no words for the connection
+ * @throws AppError `word_count`, `unknown_word` for the challenge; `too_long` for the purpose;
  *   `validation_failed` for the listener
  */
 export function wordsForListener(

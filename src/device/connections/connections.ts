@@ -1,6 +1,8 @@
 /**
- * Opens a connection: one request with the first roster entry and the sealed secret. The account
- * server stores a connection that is opened for an open-link request together with the approval.
+ * Creates connections: one request with the first roster entry and the sealed secret.
+ *
+ * If the connection is created for an open-link request, the account server stores it together with
+ * the approval of the request.
  */
 import { randomBytes } from 'node:crypto'
 import { MOST_ENVELOPES } from '../../api/device/logs.ts'
@@ -27,16 +29,16 @@ import { operationId } from '../operations.ts'
 import { newInvite, targetOf } from './invites.ts'
 import { ownFirst, type Signing } from './roster-entries.ts'
 
-/** The request of the user. The account server applies `preset_id` and `open_link_request`. */
+/** The user's request. The account server applies `preset_id` and `open_link_request`. */
 interface NewConnection extends Pick<Opening, 'preset_id' | 'open_link_request'> {
   readonly name: string
   readonly invite: readonly Invitee[]
-  /** The forked connection that this one replaces, and evidence for members who saw no fork. */
+  /** The forked connection that this one replaces, and the evidence for members who saw no fork. */
   readonly replaces?: string
   readonly fork?: RosterFork
 }
 
-/** Makes the first entry, and an envelope for each device of the account. */
+/** Creates the first entry, and an envelope for each device of the account. */
 async function newOpening(
   { state, vault, identity }: Signing,
   account: Account,
@@ -52,7 +54,7 @@ async function newOpening(
   const entry = openEntry({ connection, k, ...(replaces === undefined ? {} : { replaces }), ...by })
   const roster = verifyRoster(connection, [entry], new Map([[actor, log]]))
   const own = log.active.map((one) => ({ account: actor, device: one }))
-  // Further devices get their envelopes at a sync, as devices without a secret do.
+  // The remaining devices get their envelopes at a sync, like all devices that lack the secret.
   const first = ownFirst(own, identity).slice(0, MOST_ENVELOPES)
   const envelopes = await sealedTo(state, account, { roster, k }, first)
   if (!vault.has(connection)) vault.put(connection, k)
@@ -61,12 +63,12 @@ async function newOpening(
 }
 
 /**
- * Opens a connection with this account as its only member, and invites the others to it.
+ * Creates a connection with this account as its only member, and invites the others to it.
  *
- * The secret and the request body are stored before the request is sent. After a crash there may
- * be a secret without a connection, but never a connection without its secret. The same operation
- * sends the same body again, even if this account's key log has grown. If the server answers
- * conflict because its key log is newer, a second request follows that is based on the newer log.
+ * The secret and the request body are stored before the request is sent. So a crash may leave a
+ * secret without a connection, but never a connection without its secret. If the operation is
+ * repeated, the same body is sent again, even if this account's key log has grown. If the server
+ * responds conflict because its key log is newer, a second request is made that uses the newer log.
  */
 export async function openConnection(
   device: Signing,
@@ -97,7 +99,7 @@ async function open(
 ): Promise<Connection> {
   const { state, identity, requireSession } = device
   const id = operationId(ID_PREFIX.connection, act)
-  // The answer to an earlier attempt was lost, and a sync has fetched the connection since.
+  // The response to an earlier attempt was lost, and a sync has fetched the connection since.
   if (state.connections.get(id) !== null) return account.connections.read({ id })
   const kept = readOpening(state, id)
   const body =
@@ -111,7 +113,7 @@ async function open(
   const own = new Map([[identity.account, await identity.keyLog()]])
   const roster = verifyRoster(id, [entry], own)
   const made = await account.rosters.open({ body }).catch((error: unknown) => {
-    // A device in the body may have been revoked by now, or may have another sealing key.
+    // A device in the body may have been revoked since, or may have a new sealing key.
     if (isRefusal(error)) {
       dropOpening(state, id)
       state.invites.clear(id)
@@ -120,7 +122,7 @@ async function open(
   })
   requireSession()
   rememberRoster(state, roster)
-  // The answer may be late: the next sync fetches all changes since the opening.
+  // The response may be late, so the next sync fetches all changes since the creation.
   const opened = { ...made, updated_at: made.created_at }
   if (isNewest(state, roster)) keepConnection(device, opened, { roster, keyLogs: own })
   return made
@@ -129,17 +131,17 @@ async function open(
 /** More than the maximum number of links of an account. */
 const ALL = 200
 
-/** Checks whether another device approved the request first, so that nothing was opened here. */
+/** Checks whether another device approved the request first, so that nothing was created here. */
 const isApproved = (error: unknown) =>
   error instanceof AppError &&
   error.code === 'invalid_state' &&
   error.details.state === ('approved' satisfies OpenLinkRequest['state'])
 
 /**
- * Approves a request. One that was already approved stays unchanged.
- * @param id request id
- * @throws AppError `not_found`; `invalid_state` for a declined request or one from the account's
- *   own mailbox; and what the account throws
+ * Approves an open-link request. Does nothing if it was already approved.
+ * @param id the id of the request
+ * @throws AppError `not_found`; `invalid_state` if the request was declined or came from the
+ *   account's own mailbox; and any error from the account server
  */
 export async function approveRequest(
   device: DeviceContext,

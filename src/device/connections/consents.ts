@@ -1,9 +1,10 @@
 /**
  * Consents: this device signs that an inviter may add the account to a connection.
  *
- * The device signs when the user approves an invitation, and stores what it signed. If the
- * account is added by a consent that was withdrawn or is older than 30 days, the device leaves.
- * It signs no `leave` on the claim of the account server alone: the user decides.
+ * The device signs when the user approves an invitation, and stores what it signed. If the account
+ * was added by a consent that was withdrawn or is older than 30 days, the device leaves the
+ * connection. It never signs a `leave` only because the account server claims something; then the
+ * user decides.
  * @see protocol, section 4
  */
 import type { Account } from '../../api/port.ts'
@@ -39,8 +40,8 @@ type Approving = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'requireSess
 /**
  * Returns the connection, inviter and roster head that the account server wants in a consent.
  *
- * If this device has not stored the invitation yet, it stores this answer, so that a repetition
- * is compared with it.
+ * If this device has not stored the invitation yet, stores this response, so that a repetition is
+ * compared with it.
  */
 async function wantedFor(device: Approving, account: Account, invitation: string, basis: Basis) {
   const expected = 'reader' in basis ? listedAs(device, invitation, basis.reader) : basis
@@ -55,13 +56,14 @@ async function wantedFor(device: Approving, account: Account, invitation: string
 /**
  * Approves an invitation with a signature of this device.
  *
- * The consent is stored before the account server receives it.
- * @param basis the connection and inviter where words or a roster prove them; otherwise the
- *   caller, and they must match what the account server listed
+ * The consent is stored before it is sent to the account server.
+ * @param basis the connection and inviter, if words or a roster prove them; otherwise the caller,
+ *   and the consent must match what the account server listed
  * @returns the invitation, with the connection and the inviter that the consent names
  * @throws AppError `backend_error` with `state` `other_invitation` if the account server names
- *   others: before the signature nothing is signed, after it the consent is withdrawn;
- *   `invalid_state` with `state` `read_again` as `listedAs` does; what the account throws
+ *   another connection or inviter: before the signature, nothing is signed; after it, the consent
+ *   is withdrawn; `invalid_state` with `state` `read_again` as `listedAs` does; and any error from
+ *   the account server
  */
 export async function giveConsent(
   device: Approving,
@@ -102,9 +104,9 @@ export async function giveConsent(
 /**
  * Marks the consents to invitations that another device of the account declined.
  *
- * The list comes from the account server. Call this before rosters are fetched, because a valid
- * consent is then used up.
- * @throws AppError what the account throws
+ * The list comes from the account server. Must be called before rosters are fetched, because
+ * fetching deletes a consent that was used.
+ * @throws AppError for any error from the account server
  */
 export async function noteDeclined(
   { consents }: Pick<State, 'consents'>,
@@ -114,9 +116,7 @@ export async function noteDeclined(
   for (const { id } of received) consents.decline(id)
 }
 
-/**
- * Returns the consent by which this account joined, if this device signed it and still has it.
- */
+/** Returns the consent that added this account; null if this device does not have it. */
 function consentIn(state: State, roster: Roster, own: string): ConsentRow | null {
   const isMember = roster.members.some(({ account }) => account === own)
   const consent = isMember ? lastConsentOf(roster, own) : null
@@ -127,7 +127,7 @@ const holds = ({ at, withdrawn }: ConsentRow, now: number): boolean =>
   !withdrawn && Math.abs(now - at) <= LONGEST_MS
 
 /**
- * Deletes a valid consent once a roster shows the account added by it.
+ * Deletes a valid consent when a roster shows that the consent added the account.
  *
  * A consent that another device declined is kept until the user was asked.
  */
@@ -144,9 +144,9 @@ export function settleConsent(
 }
 
 /**
- * Leaves a connection to which the account was added by an invalid consent.
- * @returns `left`; `declined`, once, if the consent is valid but the account server reports that
- *   another device declined it; null if there is nothing to report
+ * Leaves a connection if the consent that added this account is invalid.
+ * @returns `left`; `declined`, only once, if the consent is valid but the account server reports
+ *   that another device declined it; null if there is nothing to report
  * @throws AppError as `leaveOrEnd` does
  */
 export async function leaveUnlessAgreed(
@@ -165,9 +165,9 @@ export async function leaveUnlessAgreed(
 }
 
 /**
- * Returns the revoked device that consented to a connection which the account has to leave.
+ * Returns the revoked device that consented to a connection that this account must leave.
  *
- * If there is nothing left to leave, this clears the mark and returns null.
+ * If there is no longer such a connection to leave, clears its mark and returns null.
  */
 export function consenterOf({ state, identity }: Signing, connection: string): string | null {
   const known = rememberedRoster(state, connection)
@@ -178,7 +178,7 @@ export function consenterOf({ state, identity }: Signing, connection: string): s
 }
 
 /**
- * Leaves a connection to which the account was added by a consent of a revoked device.
+ * Leaves a connection to which a now revoked device consented.
  * @throws AppError as `leaveOrEnd` does; the connection then stays marked
  */
 export async function leaveUnagreed(
@@ -191,11 +191,11 @@ export async function leaveUnagreed(
 }
 
 /**
- * Approves an invitation by a signed consent.
+ * Approves an invitation with a signed consent.
  *
- * Pins the name that the inviter had when the user approved.
- * @param basis the connection and inviter where words prove them; otherwise the caller, and the
- *   listed ones are used
+ * Stores the inviter's name at the time of the approval as the accepted name.
+ * @param basis the connection and inviter, if words prove them; otherwise the caller, and the
+ *   listed connection and inviter are used
  * @throws AppError as `giveConsent` does
  */
 export async function approveInvitation(

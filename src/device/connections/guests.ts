@@ -1,5 +1,6 @@
 /**
- * Makes guest codes. The secret is made on this device and is only in the link's fragment.
+ * Creates guest codes. The secret is created on this device, and only the link's fragment contains
+ * it.
  *
  * Browsers do not send the fragment to the server.
  */
@@ -20,7 +21,9 @@ import type { DeviceContext } from '../context.ts'
 export const guestUrl = (publicUrl: string, id: string, secret: Uint8Array): string =>
   `${publicUrl}/g/${id}#${encodeBase64url(secret)}`
 
-/** Returns the row that this device stores. It names the external member only while active. */
+/**
+ * Returns the row that this device stores. It names the external member only if the code is active.
+ */
 export function guestRow(guest: GuestCode): GuestRow {
   const external = guest.state === 'active' ? guest.external_member : null
   return {
@@ -35,10 +38,10 @@ export function guestRow(guest: GuestCode): GuestRow {
 }
 
 /**
- * Returns the updated row of a guest code, for a sync on the device that made its secret.
+ * Returns the updated row of a guest code, for a sync on the device that created the secret.
  *
- * The label, the external member and the expiry are those of this device. The account server can
- * only end the code, or set an earlier expiry.
+ * The label, the external member and the expiry are this device's. The account server can only end
+ * the code or make it expire earlier.
  */
 export function guestAfter(known: GuestRow, listed: GuestRow): GuestRow {
   const { state } = listed
@@ -57,9 +60,9 @@ export const isSameGuest = (one: GuestRow, other: GuestRow): boolean =>
   one.external_member_name === other.external_member_name
 
 /**
- * Makes a guest code. The secret is stored before the request is sent, as for connections.
- * @param of `expiresIn` in seconds; `externalMember`: the id of the account's external member
- *   that the code is for, or null for none
+ * Creates a guest code. The secret is stored before the request is sent, as for connections.
+ * @param of `expiresIn` is in seconds; `externalMember` is the id of the external member that the
+ *   code is for, or null
  * @param now Unix milliseconds
  */
 export async function createGuestCode(
@@ -75,7 +78,7 @@ export async function createGuestCode(
   const expires_at = timeAt(now + expiresIn * 1000)
   const body = { id, label, expires_at, external_member_id }
   const made = await account.deviceGuestCodes.create({ body }).catch((error: unknown) => {
-    // A rejected request created nothing. One without an answer may have created the code.
+    // A rejected request created nothing. A request without a response may have created the code.
     if (error instanceof AppError && statusOf(error.code) < 500) vault.delete(id)
     throw error
   })
@@ -89,9 +92,7 @@ export async function createGuestCode(
   return { made, secret }
 }
 
-/**
- * Deletes the secret of a guest code that the account server revoked. Its words stop verifying.
- */
+/** Deletes a revoked guest code's secret, so that its words no longer verify. */
 export function forgetGuestCode(
   device: DeviceContext & { readonly sync: { changed(id: string): void } },
   id: string,

@@ -1,9 +1,9 @@
 /**
- * Connections that the user gave up because this device can sign nothing for them.
+ * Connections that the user dismissed because this device cannot sign anything for them.
  *
- * The history forked, the server's data is rejected, or all devices of this account were replaced
- * since it joined. The account server still has such a connection. On this device it is hidden,
- * and its unverifiable data blocks nothing else.
+ * The reason is a forked history, rejected data from the server, or that all devices of this
+ * account were replaced since it joined. The account server still lists such a connection. This
+ * device hides it, and its unverifiable data does not affect anything else.
  */
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
@@ -33,9 +33,9 @@ export function recallConnection(state: Meta, id: string): void {
 /**
  * Checks whether leaving failed because this device cannot sign an entry.
  *
- * Either no entry will ever be valid, or the entry would follow a roster or a key log that breaks
- * a rule. The latter may be permanent if a dishonest server once showed entries to this device
- * alone.
+ * Either no entry can ever be valid, or the entry would follow a roster or key log that breaks a
+ * rule. The second case may be permanent, if a dishonest server once showed entries only to this
+ * device.
  */
 export const isUnsignable = (error: unknown): boolean =>
   error instanceof AppError &&

@@ -1,9 +1,9 @@
 /**
  * Fetches the signed names of inviters that this device does not have yet.
  *
- * Without them an invitation would show a name that only the account server claims. After 15
- * minutes the device asks again for an inviter without a signed name. A name that a sync stores
- * in the meantime is used.
+ * Without a signed name, an invitation shows a name that only the account server claims. An inviter
+ * without a signed name is looked up again after 15 minutes. A name that a sync stores meanwhile is
+ * used.
  */
 import type { Account } from '../../api/port.ts'
 import { Refusal } from '../../crypto/refusal.ts'
@@ -11,9 +11,9 @@ import { AppError } from '../../errors.ts'
 import { newQueue } from '../in-order.ts'
 import type { Remembering } from '../logs/key-log.ts'
 
-/** The maximum number of names fetched for one answer. The next answer fetches others. */
+/** The maximum number of names fetched for one response. The next response fetches more. */
 const MOST = 20
-/** The maximum number of concurrent requests, for all answers together. */
+/** The maximum number of concurrent requests, for all responses together. */
 const AT_ONCE = 4
 /** How long an inviter is treated as one without a signed name, in milliseconds. */
 const AGAIN_MS = 15 * 60_000
@@ -22,7 +22,7 @@ export interface InviterNames {
   /**
    * Fetches the names of accounts and waits for them.
    *
-   * If that fails there is no signed name, and an answer marks the name as the account server's.
+   * If that fails there is no signed name, and a response marks the name as the account server's.
    */
   fetch(account: Account, ids: readonly string[]): Promise<void>
 }
@@ -31,7 +31,7 @@ export function newInviterNames(of: {
   device: () => Remembering
   now: () => number
 }): InviterNames {
-  /** Look-ups of the last 15 minutes by account, including those that are running. */
+  /** The look-ups of the last 15 minutes by account, including running ones. */
   const asked = new Map<string, { readonly at: number; readonly end: Promise<void> }>()
   const lanes = Array.from({ length: AT_ONCE }, () => newQueue())
   let count = 0

@@ -16,7 +16,7 @@ import type { DeviceContext } from '../context.ts'
 type Inviting = Pick<DeviceContext, 'state' | 'now' | 'requireSession'>
 
 /**
- * Returns the key under which an invitation is stored: a mailbox in lower case or an account id.
+ * Returns the key under which an invitation is stored: a mailbox in lower case, or an account id.
  */
 export const targetOf = (invitee: Invitee): string =>
   'email' in invitee ? invitee.email.toLowerCase() : invitee.user_id
@@ -26,17 +26,20 @@ const DAY_MS = 24 * 3_600_000
 /**
  * How long an invitation is stored, in milliseconds.
  *
- * An honest account server ends it earlier, and grants one more day to an account that approved
- * at the end. This limit is for a server that does not.
+ * An honest account server ends the invitation earlier, and gives one more day to an account that
+ * approved shortly before the end. This limit protects against a dishonest server.
  */
 const GOOD_MS = LONGEST_INVITATION_S * 1000 + DAY_MS
 
-/** How long a confirmation of a member's new keys is stored. It waits for no answer of theirs. */
+/**
+ * How long a confirmation of a member's new keys is stored, in milliseconds. The member need not
+ * respond.
+ */
 const AGAIN_MS = 15 * DAY_MS
 
 /**
- * Returns the row of an invitation to a connection, as of the newest cached roster entry.
- * @param again see `Invite`
+ * Returns the row of a new invitation to a connection, with the newest stored roster entry's seq.
+ * @param again see `PendingInvite`
  */
 export const newInvite = (
   { state, now }: Inviting,
@@ -55,9 +58,9 @@ export const newInvite = (
 /**
  * Invites an account or a mailbox.
  *
- * The row is stored before the request is sent, because an approval of an unknown invitation adds
- * no account.
- * @throws AppError what the account throws
+ * The row is stored before the request is sent, because this device adds no account without a
+ * stored invitation.
+ * @throws AppError for any error from the account server
  */
 export async function inviteMembers(
   device: Inviting,
@@ -73,8 +76,8 @@ export async function inviteMembers(
   try {
     const made = await account.members.add({ id: connection, body: invitee })
     device.requireSession()
-    // Stored again, because a sync may have deleted the row for an earlier invitation that is
-    // over.
+    // Stored again, because a sync may have deleted the row of an earlier invitation that has
+    // ended.
     invites.put({ ...row, invitation: made.id })
     return made
   } catch (error) {
@@ -83,7 +86,7 @@ export async function inviteMembers(
   }
 }
 
-/** Checks whether a listed invitation is a stored one: by its id, if the row has one. */
+/** Checks whether a listed invitation belongs to a stored row: by its id, if the row has one. */
 const isOf = (
   { invitation, connection, target }: PendingInvite,
   { id, connection_id, to }: Invitation,
@@ -93,8 +96,8 @@ const isOf = (
     : invitation === id
 
 /**
- * Deletes the rows of invitations that are over, by their time or by the account server's list.
- * @throws AppError what the account throws
+ * Deletes the rows of invitations that have expired or that the account server lists as ended.
+ * @throws AppError for any error from the account server
  */
 export async function dropEnded({ state, now }: Inviting, account: Account): Promise<void> {
   const { invites } = state
@@ -106,7 +109,7 @@ export async function dropEnded({ state, now }: Inviting, account: Account): Pro
     const { connection, target } = row
     const same = sent.filter((one) => isOf(row, one))
     const isLive = same.some(({ state: is }) => is === 'pending' || is === 'approved')
-    // The answer does not include an invitation that was made while the request ran.
+    // The response does not include an invitation that was created while the request ran.
     const found = invites.get(connection, target)
     const isSame = found?.invitation === row.invitation && found.until === row.until
     if (same.length > 0 && !isLive && isSame) invites.delete(connection, target)
@@ -137,7 +140,7 @@ async function takenBack<T>(
 
 /**
  * Withdraws an invitation.
- * @throws AppError what the account throws
+ * @throws AppError for any error from the account server
  */
 export async function withdrawInvite(
   device: Inviting,
@@ -146,7 +149,7 @@ export async function withdrawInvite(
 ): Promise<Invitation> {
   const rows = device.state.invites.all()
   const known = rows.filter(({ invitation }) => invitation === id)
-  // An invitation that was made together with its connection has no id in its row.
+  // If an invitation was created together with its connection, its row has no id.
   const { sent } = known.length > 0 ? { sent: [] } : await account.invitations.list({})
   const named = sent.filter((one) => one.id === id)
   const theirs = rows.filter((row) => named.some((one) => isOf(row, one)))
@@ -155,9 +158,9 @@ export async function withdrawInvite(
 
 /**
  * Withdraws the invitations of an account or a mailbox to a connection.
- * @param of `mid`: the id of the account, or of the invitation to a mailbox, as listed among the
- *   members
- * @throws AppError what the account throws
+ * @param of `mid` is the account id, or the id of the invitation to a mailbox, as the list of
+ *   members has it
+ * @throws AppError for any error from the account server
  */
 export async function uninvite(
   device: Inviting,

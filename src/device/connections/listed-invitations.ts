@@ -2,12 +2,12 @@
  * Stores which inviter and connection the account server named when it listed an invitation.
  *
  * The user reads both in a list and then approves by id. The device signs a consent for exactly
- * these two, because the server could name others in between.
+ * these two, because the server could name others between the list and the approval.
  *
  * If a server lists more than 10,000 invitations, the device deletes the oldest rows. A newly
  * listed invitation may then have been listed before with other names. So until the deleted rows
- * would have expired, the first approval by each caller is rejected, and the error names the
- * connection and the inviter that a second approval is for.
+ * would have expired, the first approval by each caller is rejected. The error names the connection
+ * and the inviter that a second approval would consent to.
  */
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { LONGEST_INVITATION_S } from '../../api/rest/presets.ts'
@@ -15,7 +15,10 @@ import { AppError } from '../../errors.ts'
 import type { DeviceContext } from '../context.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** How long a row is kept after its last listing: longer than an invitation stays open. */
+/**
+ * How long a row is kept after its last listing, in milliseconds. Longer than an invitation stays
+ * open.
+ */
 const KEPT_MS = LONGEST_INVITATION_S * 1000 + 2 * DAY_MS
 /** The maximum number of rows. One list has at most 500 invitations. */
 const MOST = 10_000
@@ -37,7 +40,9 @@ interface Listed extends ConsentTo {
 /** The caller of an approval: the id of a token, or null for the command line. */
 type Reader = string | null
 
-/** What an approval is checked against: proven values, or the listed ones of a caller. */
+/**
+ * What an approval is compared with: a proven connection and inviter, or those listed for a caller.
+ */
 export type Basis = ConsentTo | { readonly reader: Reader }
 
 type Listing = Pick<DeviceContext, 'state' | 'now' | 'requireSession'>
@@ -49,7 +54,7 @@ export const isSame = (one: ConsentTo, other: ConsentTo): boolean =>
 export const isOpen = ({ state }: Pick<Invitation, 'state'>): boolean =>
   state === 'pending' || state === 'approved'
 
-/** Returns the error for a server that names an inviter or connection different from `before`. */
+/** Returns the error for a server that names another inviter or connection than before. */
 export const otherInvitation = ({ connection, inviter }: ConsentTo): AppError =>
   new AppError(
     'backend_error',
@@ -73,13 +78,13 @@ function hasForgotten({ state, now }: Pick<Listing, 'state' | 'now'>): boolean {
 
 const nameOf = (reader: Reader): string => reader ?? ''
 
-/** The reader of a row that has not been shown to any caller in an error. */
+/** The reader of a row that no error has shown to a caller yet. */
 const NOBODY = '-'
-/** Stored where the account server names no inviter. No later answer matches it. */
+/** Stored if the account server names no inviter. No later response matches it. */
 const NO_INVITER = 'unknown'
 
 /**
- * Stores one listed invitation. The first connection and inviter are kept.
+ * Stores one listed invitation. If it is stored already, keeps the first connection and inviter.
  * @returns whether a row was written
  */
 function keep(
@@ -90,7 +95,7 @@ function keep(
   const known = state.listedInvitations.get(listed.id)
   const changed = known !== null && (known.changed || !isSame(known, listed))
   if (known?.listed_at === listed_at && known.changed === changed) return false
-  // Keep the reader: a program that lists repeatedly would otherwise reset it each time.
+  // Keeps the reader. Otherwise a program that lists repeatedly would reset it each time.
   const reader = known === null ? first : known.reader
   state.listedInvitations.put({ ...listed, changed, listed_at, reader })
   return true
@@ -110,7 +115,8 @@ function rememberListed(device: Listing, listed: readonly Listed[]): void {
   const today = Math.floor(at / DAY_MS) * DAY_MS
   state.transaction(() => {
     const isFull = hasForgotten(device) || rows.count() + listed.length > MOST
-    // When rows are deleted, those of this list must be the newest, even if the clock went back.
+    // If rows must be deleted, the rows of this list must be the newest, even if the clock went
+    // back.
     const as = isFull
       ? { listed_at: Math.max(at, rows.newest() + 1), reader: NOBODY }
       : { listed_at: today, reader: null }
@@ -151,7 +157,7 @@ export function listedAs(
   if (listed === null) return undefined
   if (listed.changed) throw otherInvitation(listed)
   if (listed.reader === null || listed.reader === nameOf(reader)) return listed
-  // The error shows the row to this caller.
+  // The error shows the row to this caller, so the caller may approve it next time.
   state.listedInvitations.put({ ...listed, reader: nameOf(reader) })
   throw readAgain(listed)
 }

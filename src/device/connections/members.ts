@@ -1,7 +1,7 @@
 /**
- * Signs roster entries that change who is in a connection and with which role or secret.
+ * Signs roster entries that change a connection's members, roles or secret.
  *
- * Each operation is decided on the newest verified roster. The members and roles that the account
+ * Each operation is decided from the newest verified roster. The members and roles that the account
  * server reports are not used.
  */
 import type { Account } from '../../api/port.ts'
@@ -74,7 +74,7 @@ function requireOwner(roster: Roster, account: string): void {
   if (memberOf(roster, account)?.role !== 'owner') throw notOwner()
 }
 
-/** Checks whether an invitation expired, or whether its account left since it was made. */
+/** Checks whether an invitation expired, or whether its account left after it was made. */
 function isOver(device: Signing, roster: Roster, of: { target: string; member: string }): boolean {
   const row = device.state.invites.get(roster.connection, of.target)
   if (row === null || row.until <= device.now()) return true
@@ -84,16 +84,16 @@ function isOver(device: Signing, roster: Roster, of: { target: string; member: s
 /**
  * Adds an account that approved an invitation of this device.
  *
- * The entry carries the account's consent and names the newest place of its key log. The secret
- * is sealed to the account's devices. Does nothing while this device lacks the secret or the
- * right to add members. A member of a forked connection joins its replacement with the role of
- * before the fork. If another history, fetched since, shows that the account left, the user has
- * to invite it.
- * @param of `target`: the key under which this device stored the invitation, which is deleted
- *   once it was used
+ * The entry contains the account's consent and names the newest entry of the account's key log. The
+ * secret is sealed to the account's devices. Does nothing if this device lacks the secret or the
+ * right to add members. A member of a forked connection joins its replacement with its role from
+ * before the fork. If a history that was fetched later shows that the account left, the user must
+ * invite it.
+ * @param of `target` is the key under which this device stored the invitation, which is deleted
+ *   when it was used
  * @returns the number of devices to which the secret was sealed
- * @throws AppError as `continueRoster` and `requireKeysOfSession` do, and invalid_state for an
- *   account that left in another history; Refusal for a key log or a consent that breaks a rule
+ * @throws AppError as `continueRoster` and `requireKeysOfSession` do, and invalid_state if the
+ *   account left in another history; Refusal if a key log or a consent breaks a rule
  */
 export async function addInvited(
   device: Signing,
@@ -105,7 +105,7 @@ export async function addInvited(
   const pulled = await pullKeyLog(device, account, member)
   const own = device.identity.account
   const next = ({ roster, keyLogs }: KnownRoster, signer: Signer, holds: boolean): Next | null => {
-    // Fetching the roster may have added entries to the cached key log.
+    // Fetching the roster may have added entries to the stored key log.
     const log = newestOf(device.state, pulled)
     requireLooked(device.state, log, false)
     const memberLog = { seq: log.seq, head: log.head }
@@ -123,28 +123,27 @@ export async function addInvited(
     const logs = new Map(keyLogs).set(member, log)
     const had = roleBefore(device.state, roster, member)
     if (had === null && invites.get(connection, target)?.invitation === null) {
-      // This row was made when the replacement was opened. No user decided about this account.
+      // The row was created with the replacement, so no user decided to invite this account.
       invites.delete(connection, target)
       throw leftOutError(device.state, connection, member)
     }
-    // An account that left or was removed returns as a member, even the one that opened the
-    // roster.
+    // An account that left or was removed returns as a member, even if it created the connection.
     const role = goneSince(roster, member, 0).length === 0 ? (had ?? 'member') : 'member'
     const what = { member, memberLog, role, consent } as const
     const entry = unlessStale(() => addMember({ roster, keyLogs: logs, ...what, ...signer }))
     return { entry, k: null, to: (one) => one === member, newcomer: log }
   }
   const { roster, sealed } = await changeRoster(device, account, connection, next)
-  // A kept row would add the same account again after an owner removed it.
+  // A row that was kept would add the account again after an owner removed it.
   if (memberOf(roster, member) !== undefined) invites.delete(connection, target)
   return sealed
 }
 
 /**
- * Maps a Refusal of a consent to invalid_state with `state` consent_refused.
+ * Converts a Refusal of a consent to invalid_state with `state` consent_refused.
  *
- * A consent can become invalid without a fault of the account server: its device was revoked in
- * the meantime, or it names a place that the roster does not have.
+ * A consent can become invalid without a fault of the account server: its device was revoked
+ * meanwhile, or it names an entry that the roster does not have.
  */
 function unlessStale(add: () => string): string {
   return onRefusal(
@@ -218,8 +217,8 @@ export const rotateNow = async (
 /**
  * Rotates the secret if that is due.
  *
- * A rotation is due at once after a member left or devices of this account were revoked. After a
- * revocation of another member's device it is due once the waiting time is over.
+ * A rotation is due immediately after a member left or a device of this account was revoked. After
+ * a revocation of another member's device, it is due when the wait is over.
  * @returns the number of devices to which the secret was sealed
  * @throws AppError as `continueRoster` does
  */
@@ -243,12 +242,11 @@ export async function rotateIfDue(
 }
 
 /**
- * Rotates if the entry that opened the epoch has a row that does not match this account's key
- * log.
+ * Rotates if the entry that began the epoch has a row that does not match this account's key log.
  *
- * Because of that row this device got no secret. If a member opens more than three such epochs in
- * a day, this device stops rotating in response, since each rotation adds an entry. The user can
- * have that member removed.
+ * Because of that row, this device did not get the secret. Each rotation adds an entry, so if a
+ * member begins more than three such epochs in a day, this device stops rotating. The user can then
+ * ask an owner to remove the member.
  * @returns the number of devices to which the secret was sealed
  * @throws AppError as `continueRoster` does
  */
@@ -289,15 +287,15 @@ export async function rotateRoutinely(
 /**
  * Leaves a connection, deletes it, or ends it.
  *
- * If its roster has no other members, the connection is deleted. If an owner ended it, it is only
- * removed from the list of this account. The deleted members that the account server reports
- * never turn a `leave` into an `end`: which of the two is signed depends on the roster alone.
+ * If the roster has no other members, the connection is deleted. If an owner ended it, it is only
+ * removed from this account's list. Whether `leave` or `end` is signed depends only on the roster,
+ * never on the deleted members that the account server reports.
  * @param asLastOwner what to do if this account is the only owner among other members: `stay`
  *   throws, `end` signs the end of the connection for all members
- * @returns `left` if the roster must stay cached, so that no server can show an older one later;
+ * @returns `left` if the roster must stay stored, so that no server can present an older one later;
  *   `ended` if no other account was ever in it
- * @throws AppError invalid_state with `stay` for the last owner, also if the account server
- *   reports all other owners as deleted; and as `continueRoster` does
+ * @throws AppError invalid_state with `stay` for the last owner, also if the account server reports
+ *   all other owners as deleted; and as `continueRoster` does
  */
 export async function leaveOrEnd(
   device: Signing,
@@ -323,11 +321,11 @@ export async function leaveOrEnd(
 }
 
 /**
- * Signs that a member's new keys, which the user confirmed, replace the former ones.
+ * Signs that a member's new keys, which the user confirmed, replace the previous keys.
  *
  * The confirmation is stored as an invitation, so that a sync repeats this after a crash.
  * @returns the number of devices to which the secret was sealed
- * @throws AppError forbidden, invalid_state if the member has other keys by now, and as
+ * @throws AppError forbidden, invalid_state if the member has other keys now, and as
  *   `continueRoster` does
  */
 export async function confirmMemberKeys(

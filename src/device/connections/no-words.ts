@@ -1,5 +1,5 @@
 /**
- * Explains why a connection has no words to speak, and which account or device has to act.
+ * Explains why a connection has no words to say, and which account or device must act.
  *
  * The reason comes from the verified roster and key logs. Only the names of this account's own
  * devices come from the account server.
@@ -100,8 +100,10 @@ function youConfirm(device: Asking, { roster }: KnownRoster, account: string): s
 }
 
 /**
- * Returns the error for a member who replaced all devices since the epoch began, or null. A
- * rotation would give the new devices no secret: an owner has to confirm their keys.
+ * Returns the error if a member replaced all devices since the epoch began; otherwise null.
+ *
+ * A rotation would not give the new devices the secret, because an owner must first confirm their
+ * keys.
  */
 function memberUnconfirmed(device: Asking, known: KnownRoster): AppError | null {
   const { roster, keyLogs } = known
@@ -122,7 +124,7 @@ function memberUnconfirmed(device: Asking, known: KnownRoster): AppError | null 
   return held('changed_unverified', `${confirm}${without}`)
 }
 
-/** Returns the error if an owner or this user has to decide about keys, or null. */
+/** Returns the error if an owner or this user must decide about keys; otherwise null. */
 function decisionDue(device: Asking, known: KnownRoster): AppError | null {
   const { state, identity } = device
   const { roster, keyLogs } = known
@@ -149,7 +151,7 @@ async function otherDevices(account: Account): Promise<string[]> {
     .map(({ name }) => name)
 }
 
-/** Returns the error that names the devices which can seal the missing secret to this one. */
+/** Returns the error that names the devices that can seal the missing secret to this device. */
 async function waiting(device: Asking, account: Account, id: string, known: KnownRoster | null) {
   const { state, identity } = device
   const called = namesIn(device, id)
@@ -173,10 +175,11 @@ async function waiting(device: Asking, account: Account, id: string, known: Know
 }
 
 /**
- * Returns the error for a connection for which this device has no words to speak.
+ * Returns the error for a connection for which this device has no words to say.
  * @returns invalid_state with `state` changed_unverified, member_returned, rotation_pending,
- *   roster_forked or ended; or secret_unavailable. The message names who has to act.
- * @throws AppError not_found if the account has no such connection, and what the account throws
+ *   roster_forked or ended; or secret_unavailable. The message names who must act.
+ * @throws AppError not_found if the account has no such connection, and any error from the account
+ *   server
  */
 export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {
   const hold = device.state.connections.get(id)?.hold ?? null

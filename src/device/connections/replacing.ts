@@ -1,9 +1,9 @@
 /**
- * Replaces forked connections: one owner opens a new connection, and members follow.
+ * Replaces forked connections: an owner creates a new connection, and members join it.
  *
- * The device of an owner opens a new connection and invites the members of its branch. The device
- * of a member joins without user interaction if it has the evidence. If several owners open a
- * replacement at the same time, one of them remains.
+ * An owner's device creates the new connection and invites the members of its branch. A member's
+ * device joins without user interaction if it has the evidence of the fork. If several owners
+ * create a replacement at the same time, one replacement remains.
  * @see protocol, section 4
  */
 import type { Account } from '../../api/port.ts'
@@ -23,16 +23,26 @@ import { areAllIn, leftOutOf, mayReplace, ownersOf, replacementsOf } from '../lo
 import type { Signing } from './roster-entries.ts'
 import { type RosterFork, fetchRoster, judgeFork } from '../logs/rosters.ts'
 
-/** The time between the turns of two owners, so that usually only one opens a replacement. */
+/**
+ * The time between the turns of two owners, in milliseconds.
+ *
+ * With turns, usually only one owner creates a replacement.
+ */
 const TURN_MS = 10 * 60_000
-/** The maximum number of stored entries of other histories. A server could send ever new ones. */
+/**
+ * The maximum number of stored entries of other histories.
+ *
+ * A dishonest server could send new histories forever.
+ */
 const MOST_HEARD = 10_000
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 /** An invitation to a replacement, as the account server announces it. */
 type Hint = NonNullable<Hints['replacements']>[number]
 
-/** Returns two entries for the same place: of the branch kept here, and of the other branch. */
+/**
+ * Returns two entries with the same seq: one of this device's branch, and one of the other branch.
+ */
 function evidence({ logs, forks }: State, connection: string): RosterFork | null {
   const other = forks.read(connection)[0]
   const kept = other && logs.read('roster', connection)[other.seq]
@@ -42,9 +52,9 @@ function evidence({ logs, forks }: State, connection: string): RosterFork | null
 /**
  * Checks whether this device has two branches of a connection.
  *
- * Two entries that an owner of this device's branch shows are accepted as evidence, since an
+ * Two entries that an owner of this device's branch presents are accepted as evidence, because an
  * owner could also end the connection.
- * @throws what the account throws
+ * @throws any error from the account server
  */
 export async function seesFork(
   device: Signing,
@@ -66,10 +76,12 @@ export async function seesFork(
 /**
  * Consents to the replacement of a connection, if this device has both of its branches.
  *
- * The opener must have been an owner at the head of the branch kept here, with keys known here.
- * The device does this once: joining a replacement again is the user's decision.
- * @returns the id of the forked connection, or null if this device does not follow
- * @throws Refusal for an entry or a key log that breaks a rule; AppError what the account throws
+ * The account that created the replacement must have been an owner at the head of this device's
+ * branch, with keys known here. The device consents only once, because joining a replacement again
+ * is the user's decision.
+ * @returns the id of the forked connection; null if this device does not join
+ * @throws Refusal if an entry or a key log breaks a rule; AppError for any error from the account
+ *   server
  */
 export async function joinReplacement(
   device: Signing,
@@ -78,7 +90,7 @@ export async function joinReplacement(
 ): Promise<string | null> {
   const { state, identity } = device
   const { connection, replaces, actor: opener, device: signer } = readRosterEntry(entry)
-  // The device does not follow a replacement of an ignored connection.
+  // This device does not join the replacement of an ignored connection.
   if (replaces === undefined || dismissed(state).has(replaces)) return null
   if (state.logs.head('roster', connection) !== null) return null
   const before = rememberedRoster(state, replaces)
@@ -98,7 +110,7 @@ export async function joinReplacement(
  * Fetches how the histories of a forked connection continued.
  *
  * A member may have been removed in one of them since. Entries that break a rule are ignored.
- * @throws AppError what the account throws
+ * @throws AppError for any error from the account server
  */
 export async function hearHistories(
   device: Signing,
@@ -110,7 +122,7 @@ export async function hearHistories(
   if (state.replacements.isSettled(connection) || before >= MOST_HEARD) return
   try {
     const { roster } = await fetchRoster(device, account, connection)
-    // The branch kept here stays at the fork, because its owners open the replacement.
+    // This device's branch stays at the fork, because its owners create the replacement.
     keepFork(state, connection, roster.entries)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
@@ -122,7 +134,7 @@ export async function hearHistories(
   }
 }
 
-/** A replacement that this device opened. */
+/** A replacement that this device created. */
 interface Opened {
   readonly id: string
   /** Members of the branch who were not invited: they left or were removed in another history. */
@@ -130,13 +142,13 @@ interface Opened {
 }
 
 /**
- * Opens the replacement of a forked connection when it is this owner's turn.
+ * Creates the replacement of a forked connection when it is this owner's turn.
  *
- * This account must be an owner of the branch kept here, and no replacement may exist yet. The
- * members of the branch are invited, except those who left or were removed in another history
- * known here.
+ * This account must be an owner in this device's branch, and there must be no replacement yet. The
+ * members of the branch are invited, except those who left or were removed in another history known
+ * here.
  * @returns null if no replacement is due
- * @throws AppError what the account throws
+ * @throws AppError for any error from the account server
  */
 export async function openReplacement(
   device: Signing,
@@ -173,9 +185,9 @@ export function judgeReplacement({ state, identity, codes }: Signing, forked: st
 /**
  * Leaves all replacements of a connection except the first one.
  *
- * Each is left once all its members are in the first one, and all members of the branch are in
- * the first one or invited to it. The last member who leaves ends it. Its only owner waits until
- * the others have left.
+ * Another replacement is left when all its members are in the first one, and all members of the
+ * branch are in the first one or invited to it. The last member who leaves ends the replacement.
+ * Its only owner waits until the others have left.
  * @throws AppError as `leaveOrEnd` does
  */
 export async function leaveDuplicates(

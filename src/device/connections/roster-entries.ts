@@ -1,8 +1,9 @@
 /**
  * Appends to a roster: one request with the entry and the secret sealed to its recipients.
  *
- * If two devices append at the same time, the second one decides again on the result of the
- * first. After a crash the roster is unchanged, or has the entry together with its envelopes.
+ * If two devices append at the same time, the second one decides again based on the first one's
+ * entry. After a crash the roster is either unchanged, or has the entry together with its
+ * envelopes.
  */
 import { randomBytes } from 'node:crypto'
 import { connectionEnded } from '../../api/connection-ended.ts'
@@ -34,7 +35,7 @@ import { fetchRoster } from '../logs/rosters.ts'
 import { type Recipient, sealedTo } from '../identity/seal-keys.ts'
 import { unagreed } from '../logs/refused-connections.ts'
 
-/** The maximum number of attempts to append while other devices are faster. */
+/** The maximum number of attempts to append. Each one fails if another device appends first. */
 const ATTEMPTS = 8
 
 /** The parts of the device context that signing needs. */
@@ -44,7 +45,10 @@ export type Signing = Pick<
 >
 
 /**
- * What to sign next: an entry, the secret of an epoch that it opens or null, and its recipients.
+ * What to sign next.
+ *
+ * `k` is the new secret if the entry begins an epoch; otherwise null. `to` selects the accounts
+ * that receive the secret.
  */
 export interface Next {
   readonly entry: string
@@ -54,10 +58,10 @@ export interface Next {
   readonly newcomer?: KeyLog
 }
 
-/** Makes the secret of a new epoch: 32 random bytes. */
+/** Creates the secret of a new epoch: 32 random bytes. */
 export const newSecret = (): Uint8Array => new Uint8Array(randomBytes(32))
 
-/** Returns the signer of the next entry: this device, with its place in its key log. */
+/** Returns the signer of the next entry: this device, with its account's key log position. */
 async function signerOf({ identity, now }: Signing, { keyLogs }: KnownRoster): Promise<Signer> {
   const { account: actor, device, kid } = identity
   const { seq, head } = keyLogs.get(actor) ?? (await identity.keyLog())
@@ -67,10 +71,9 @@ async function signerOf({ identity, now }: Signing, { keyLogs }: KnownRoster): P
 }
 
 /**
- * Returns the devices to which the secret of the current epoch is to be sealed.
+ * Returns the devices to which the secret of the current epoch must be sealed.
  *
- * Excluded are accounts that have other keys than the user reviewed, and accounts that came back
- * by a fork.
+ * Excludes accounts with keys that the user has not reviewed, and accounts that returned by a fork.
  */
 export function recipientsHere(
   { state, identity }: Pick<Signing, 'state'> & { identity: { account: string } },
@@ -87,7 +90,7 @@ export function recipientsHere(
 
 /**
  * Requires that the history of a connection has not forked.
- * @throws AppError invalid_state, as `forkedError` makes it
+ * @throws AppError invalid_state, created by `forkedError`
  */
 export function requireCompleteLog(
   { state, identity }: Pick<Signing, 'state' | 'identity'>,
@@ -98,7 +101,7 @@ export function requireCompleteLog(
 
 /**
  * Requires that no owner has ended the connection.
- * @throws AppError as `connectionEnded` makes it
+ * @throws AppError created by `connectionEnded`
  */
 function requireGoingOn({ roster }: KnownRoster): void {
   if (roster.ended) throw connectionEnded()
@@ -140,7 +143,7 @@ async function post(
   await account.rosters.append({ connection, body: { entry, envelopes } })
   await checked(device, connection, () => {
     device.requireSession()
-    // A sync may have received another entry for the same place in the meantime.
+    // A sync may have received another entry with the same seq meanwhile.
     rememberRoster(device.state, after)
     device.state.transaction(() => {
       if (!isNewest(device.state, after)) return
@@ -158,7 +161,8 @@ async function post(
 /**
  * Puts this device first, then the other devices of the account.
  *
- * They get the secret together with the entry, even if sealing to the rest fails.
+ * These devices get the secret together with the entry, even if sealing to the other devices fails
+ * later.
  */
 export function ownFirst(
   recipients: readonly Recipient[],
@@ -192,10 +196,10 @@ export async function handOver(
 }
 
 /**
- * Does the same as `handOver` after the entry was stored, and ignores an AppError.
+ * Like `handOver`, for the remaining envelopes after the entry was stored. Ignores an AppError.
  *
- * A failure must not sign the entry again. A device of any member seals the missing envelopes at
- * its next sync.
+ * A failure must not cause the entry to be signed again. Any member's device seals the missing
+ * envelopes at its next sync.
  */
 async function handOverRest(...of: Parameters<typeof handOver>): Promise<number> {
   try {
@@ -208,7 +212,7 @@ async function handOverRest(...of: Parameters<typeof handOver>): Promise<number>
 
 /**
  * Fetches and verifies the roster of a connection, and caches new entries.
- * @throws AppError backend_error for data that breaks a rule, and what the account throws
+ * @throws AppError backend_error for data that breaks a rule, and any error from the account server
  */
 export const readRoster = (
   device: Signing,
@@ -224,11 +228,12 @@ export const readRoster = (
 
 /**
  * Appends an entry to the roster of a connection.
- * @param next makes the entry that follows the given state, or returns null if there is nothing
+ * @param next creates the entry that follows the given state, or returns null if there is nothing
  *   to append; `holds` is true if this device has the secret of the current epoch
  * @returns the resulting state, and the number of devices to which the secret was sealed
- * @throws AppError conflict if another device was faster every time, backend_error for data that
- *   breaks a rule, invalid_state if the roster is full, and what the account and `next` throw
+ * @throws AppError conflict if another device was faster each time, backend_error for data that
+ *   breaks a rule, invalid_state if the roster is full, and any error from the account server or
+ *   `next`
  */
 export async function continueRoster(
   device: Signing,
@@ -240,7 +245,7 @@ export async function continueRoster(
   for (let attempt = 1; ; attempt++) {
     const known = await readRoster(device, account, connection)
     if (!isNewest(device.state, known.roster)) continue
-    // This deletes a damaged record before words are derived from it.
+    // Also deletes a damaged record before words are derived from it.
     const holds = holdsSecret(device, known)
     keepRoster(device, known)
     requireGoingOn(known)
@@ -258,8 +263,8 @@ export async function continueRoster(
 }
 
 /**
- * Runs a function that verifies data of the account server.
- * @throws AppError backend_error if that data breaks a rule
+ * Runs a function that verifies data from the account server.
+ * @throws AppError backend_error if the data breaks a rule
  */
 async function checked<T>(device: Signing, id: string, work: () => T | Promise<T>): Promise<T> {
   try {
@@ -290,17 +295,17 @@ export async function changeRoster(
   const after = await continueRoster(device, account, connection, next)
   const now = await account.connections.read({ id: connection })
   device.requireSession()
-  // Keep the time of the row, so that the next sync fetches other changes made in the meantime.
+  // Keeps the row's time, so that the next sync fetches other changes made meanwhile.
   const updated_at = timeAt(device.state.connections.get(connection)?.updated_at ?? 0)
   if (isNewest(device.state, after.roster)) keepConnection(device, { ...now, updated_at }, after)
   return { ...after, connection: now }
 }
 
 /**
- * Does the same as `changeRoster` for an entry that the user did not request.
+ * Like `changeRoster`, for an entry that the user did not request.
  *
- * Appends nothing to a connection that the account is going to leave, since the entry would count
- * as agreement.
+ * Appends nothing to a connection that the account must leave, because the entry would count as
+ * agreement.
  */
 export const changeUnasked: typeof changeRoster = (device, account, connection, next) =>
   changeRoster(device, account, connection, (...known) =>

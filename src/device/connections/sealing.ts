@@ -1,4 +1,6 @@
-/** Seals the secret of a connection to devices of its members that lack it: new or reset ones. */
+/**
+ * Seals a connection's secret to members' devices that lack it, because they are new or were reset.
+ */
 import type { Account } from '../../api/port.ts'
 import { presentMembers } from '../logs/deleted-members.ts'
 import { isNewest } from '../logs/roster-cache.ts'
@@ -12,7 +14,7 @@ import {
 import { holdsSecret } from './secrets.ts'
 
 /**
- * Seals the secret of the current epoch to those given devices that belong to current members.
+ * Seals the secret of the current epoch to the given devices, if they belong to current members.
  * @param wanted device ids, as the account server lists them
  * @returns the number of envelopes that the account server stored
  * @throws AppError as `readRoster` does, invalid_state if the history forked
@@ -26,7 +28,7 @@ export async function sealMissing(
   requireCompleteLog(device, connection)
   const known = await readRoster(device, account, connection)
   const { roster } = known
-  // A newer roster was cached in the meantime, and its epoch may have another secret.
+  // A newer roster was stored meanwhile, and its epoch may have another secret.
   if (!isNewest(device.state, roster)) return 0
   if (roster.ended || presentMembers(device.state, roster).rotationPending) return 0
   if (!holdsSecret(device, known)) return 0

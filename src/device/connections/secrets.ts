@@ -1,6 +1,7 @@
 /**
- * The secret of a connection on this device: that of the current epoch, or none. The code key of a
- * previous epoch is kept if a routine rotation ended that epoch.
+ * A connection's secret on this device: the current epoch's secret, or none.
+ *
+ * If a routine rotation ended the previous epoch, that epoch's code key is kept too.
  * @see protocol, section 4
  */
 import type { Account } from '../../api/port.ts'
@@ -26,11 +27,11 @@ import { isDoubted } from '../logs/reviewed-keys.ts'
 import type { KnownRoster } from '../logs/roster-cache.ts'
 
 /**
- * Returns the roster before the entry that opened the current epoch, if that was routine.
+ * Returns the roster before the current epoch if a routine rotation began that epoch.
  *
- * A rotation is routine if none was pending, no member suspended the connection, and the entry
- * covers no revocation that the previous epoch did not, by the newest key logs cached here.
- * Otherwise returns null.
+ * A rotation is routine if none was pending, no member suspended the connection, and the newest key
+ * logs stored here have no revocation that only the new epoch covers.
+ * @returns null if the rotation was not routine
  */
 function beforeRoutine(state: DeviceContext['state'], known: KnownRoster): Roster | null {
   const { connection, entries, unfit } = known.roster
@@ -44,10 +45,10 @@ function beforeRoutine(state: DeviceContext['state'], known: KnownRoster): Roste
 }
 
 /**
- * Keeps the code key of the epoch before the current one, or deletes it.
+ * Keeps the code key of the previous epoch, or deletes it.
  *
- * The key is kept if the secret of that epoch is still here and a routine rotation ended it. Call
- * this before the secret is replaced.
+ * The key is kept if the previous epoch's secret is still here and a routine rotation ended that
+ * epoch. Must be called before the secret is replaced.
  * @param known the current state of the connection
  */
 export function keepFormer(
@@ -69,14 +70,14 @@ export function keepFormer(
   kc.fill(0)
 }
 
-/** Reasons that are no error: the envelope was sealed before or after the roster was read. */
+/** Reasons that are not errors: the envelope was sealed before or after the roster was read. */
 const OTHER_EPOCH: readonly RefusalReason[] = ['old_epoch', 'unknown_epoch']
 
 /**
  * Checks whether this device has the secret of the current epoch.
  *
- * Deletes a damaged secret and one of an earlier epoch. Keeps the code key of the epoch before a
- * routine rotation.
+ * Deletes a damaged secret and an earlier epoch's secret. Keeps the code key of the previous epoch
+ * if a routine rotation ended it.
  */
 export function holdsSecret(
   device: Pick<DeviceContext, 'state' | 'vault' | 'now'>,
@@ -93,12 +94,12 @@ export function holdsSecret(
 }
 
 /**
- * Fetches the secret of a connection from the envelope that is sealed to this device.
+ * Fetches a connection's secret from the envelope that is sealed to this device.
  *
- * If an envelope of this epoch does not open, this deletes it at the account server, so that
- * other devices seal a new one.
- * @returns 32 bytes, or null if there is no envelope
- * @throws Refusal for an envelope that breaks a rule, and what the account throws
+ * If the current epoch's envelope cannot be opened, deletes it at the account server, so that other
+ * devices seal a new one.
+ * @returns 32 bytes; null if there is no envelope
+ * @throws Refusal if the envelope breaks a rule, and any error from the account server
  */
 export async function fetchSecret(
   identity: Identity,

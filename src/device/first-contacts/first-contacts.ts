@@ -1,8 +1,8 @@
 /**
- * Runs the first contacts by four words on this device.
+ * Runs this device's first contacts by four words.
  *
- * While one is open, the device polls the account server each second, for at most 15 minutes.
- * After a restart it continues from the stored state.
+ * While a first contact is open, the device polls the account server every second, for at most 15
+ * minutes. After a restart it continues from the stored state.
  * @see protocol, section 3a
  */
 import type { Account } from '../../api/port.ts'
@@ -10,17 +10,19 @@ import type { Log } from '../../log.ts'
 import type { FirstContactRow } from '../../state/invitations.ts'
 import type { DeviceContext } from '../context.ts'
 
-/** Polling interval in milliseconds. */
+/** The polling interval, in milliseconds. */
 const EVERY_MS = 1000
-/** How long the outcome can be read, in milliseconds. */
+/** How long the outcome of a first contact can be read, in milliseconds. */
 const KEPT_MS = 24 * 3_600_000
 
 export interface FirstContacts {
-  /** Starts polling each second, as long as a first contact is open. */
+  /** Starts polling every second, until no first contact is open. */
   wake(): void
-  /** Polls once, after a running poll. Never throws. */
+  /** Polls once, after a poll that is running. Never throws. */
   turn(): Promise<void>
-  /** Resolves when the run of an invitation has ended, or after `withinMs` milliseconds. */
+  /**
+   * Resolves when the first contact for an invitation has ended, or after `withinMs` milliseconds.
+   */
   ended(invitation: string, withinMs: number): Promise<void>
   /** Stops polling, and waits for a running poll. */
   close(): Promise<void>
@@ -97,7 +99,7 @@ export function newFirstContacts(of: {
         plan()
       })
     }, EVERY_MS)
-    // A caller that waits for the outcome keeps the process alive. The timer need not.
+    // A caller that waits for the outcome keeps the process running, so the timer need not.
     timer.unref()
   }
 

@@ -1,5 +1,5 @@
 /**
- * Makes four words for an invitation, and tries words that the invitee typed.
+ * Creates four words for an invitation, and checks words that the invitee typed.
  * @see protocol, section 3a
  */
 import { randomBytes } from 'node:crypto'
@@ -24,15 +24,15 @@ const MOST_TRIES = 3
 /** How long an approval waits for the inviter's device before it returns, in milliseconds. */
 const PATIENCE_MS = 10_000
 
-/** A device, and the first contacts that are open on it. */
+/** A device with its open first contacts. */
 type WithFirstContacts = DeviceContext & { readonly firstContacts: FirstContacts }
 
 const newScalar = () => encodeBase64url(sampleScalar())
 
 /**
- * Makes words for an invitation that this account sent. Earlier words for it become invalid.
- * @throws AppError invalid_state for an invitation that is over, rate_limited, keychain_locked,
- *   and what the account throws
+ * Creates words for an invitation that this account sent. Earlier words for it become invalid.
+ * @throws AppError invalid_state if the invitation has ended, rate_limited, keychain_locked, and
+ *   any error from the account server
  */
 export async function makeWords(
   device: WithFirstContacts,
@@ -76,7 +76,7 @@ async function received(account: Account, id: string): Promise<Invitation> {
 }
 
 /**
- * Returns the run that is open for an invitation at the account server.
+ * Returns the first contact that is open for an invitation at the account server.
  * @throws AppError invalid_state
  */
 async function openRun(device: WithFirstContacts, account: Account, invitation: string) {
@@ -94,13 +94,13 @@ async function openRun(device: WithFirstContacts, account: Account, invitation: 
 }
 
 /**
- * Tries the words of an invitation, and approves the invitation if they are right.
+ * Checks the words of an invitation, and approves the invitation if they are right.
  *
- * The attempt is recorded on disk before any message is sent.
- * @returns the invitation. It is still pending if the inviter's device has not answered within
- *   ten seconds; this device then keeps polling.
- * @throws AppError word_count and unknown_word, which do not count as attempts; invalid_state
- *   with the states of `outcomes.ts`; what the account throws
+ * The attempt is stored on disk before any message is sent.
+ * @returns the invitation. It is still pending if the inviter's device has not responded within ten
+ *   seconds; this device then continues to poll.
+ * @throws AppError word_count and unknown_word, which do not count as attempts; invalid_state with
+ *   the states of `outcomes.ts`; and any error from the account server
  */
 export async function approveByWords(
   device: WithFirstContacts,

@@ -1,8 +1,8 @@
 /**
  * The invitee's side of a first contact.
  *
- * The invitee begins. Only the first reply is used, because each reply gives its author one guess
- * at the words.
+ * The invitee sends the first message. Only the first reply is used, because each reply lets its
+ * sender guess the words once.
  * @see protocol, section 3a
  */
 import type { Run } from '../../api/device/first-contacts.ts'
@@ -39,13 +39,16 @@ import { pullKeyLog } from '../logs/key-log.ts'
 import { rememberRoster } from '../logs/roster-cache.ts'
 import { fetchRoster } from '../logs/rosters.ts'
 
-/** Checks whether the account server named another connection or inviter than the run is for. */
+/**
+ * Checks whether the account server named another connection or inviter than this first contact
+ * has.
+ */
 const isOtherInvitation = (error: unknown): boolean =>
   error instanceof AppError && error.details.state === 'other_invitation'
 
 type Verified = NonNullable<InviteeSecret['verified']>
 
-/** Returns the initiator of this device's run. It is the same after a restart. */
+/** Returns the CPace initiator of this device's run. It is the same after a restart. */
 const initiatorOf = (
   device: DeviceContext,
   row: FirstContactRow,
@@ -58,9 +61,9 @@ const initiatorOf = (
   )
 
 /**
- * Checks the inviter's reply against the logs that this device verified.
- * @returns the last message, or the failure that the inviter reports
- * @throws Refusal for an invalid reply, AppError what the account throws
+ * Verifies the inviter's reply with the logs that this device verified.
+ * @returns the last message to send, or the failure that the inviter reported
+ * @throws Refusal for an invalid reply, AppError for any error from the account server
  */
 async function verified(
   device: DeviceContext,
@@ -75,7 +78,7 @@ async function verified(
     roster: (await fetchRoster(device, account, row.connection)).roster,
   }))
   const rosterHead = rosterHeadIn(reply)
-  // The roster may have grown since the reply: later entries continue the one that it names.
+  // The roster may have grown since the reply, so the named entry may be followed by later ones.
   const hasEntry = roster.entries.some(
     (entry) => Buffer.compare(entryHash(entry), rosterHead) === 0,
   )
@@ -84,15 +87,15 @@ async function verified(
   const expected = inviterAd({ account: row.peer, seq: log.seq, head: log.head, rosterHead })
   const { tag } = initiatorOf(device, row, secret).finish(reply, expected)
   device.requireSession()
-  // All later data of the account server has to continue this roster.
+  // All later rosters from the account server must continue this one.
   rememberRoster(device.state, roster)
   return { message: writeEnd(tag), generation: log.generation }
 }
 
 /**
- * Takes the next step on the invitee's side.
- * @param run the run at the account server, or null if it has none with this id
- * @throws AppError what the account throws; the step is then repeated
+ * Does the next step on the invitee's side.
+ * @param run the run at the account server; null if the server has none with this id
+ * @throws AppError for any error from the account server; the step is then repeated
  */
 export async function inviteeStep(
   device: DeviceContext,
@@ -132,14 +135,14 @@ export async function inviteeStep(
     })
   }
   try {
-    // The words prove this connection and inviter. The server may name others by now.
+    // The words prove this connection and inviter. The server may name others now.
     await approveInvitation(device, account, invitation, {
       connection: row.connection,
       inviter: id,
     })
   } catch (error) {
     if (isOtherInvitation(error)) return end('ad_mismatch')
-    // The invitation was withdrawn in the meantime, but the words were right.
+    // The invitation was withdrawn meanwhile, but the words were right.
     if (!isRefusal(error)) throw error
   }
   await confirmCard(device, account, { id, generation: done.generation })

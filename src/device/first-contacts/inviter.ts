@@ -1,7 +1,7 @@
 /**
- * The inviter's side of a first contact, on the device that made the words.
+ * The inviter's side of a first contact, on the device that created the words.
  *
- * It answers once, and only after the disk records that the words are used.
+ * It replies once, and only after it is stored on disk that the words are used.
  * @see protocol, section 3a
  */
 import type { Run } from '../../api/device/first-contacts.ts'
@@ -36,7 +36,7 @@ import { pullKeyLog } from '../logs/key-log.ts'
 
 type Begun = NonNullable<InviterSecret['begun']>
 
-/** Returns the responder to the one answered message. It is the same after a restart. */
+/** Returns the CPace responder to the invitee's message. It is the same after a restart. */
 function responderOf(
   device: DeviceContext,
   row: FirstContactRow,
@@ -53,14 +53,15 @@ function responderOf(
   )
 }
 
-/** Returns what this device verified of both sides, by the account server's current logs. */
+/** Returns what this device verified about both sides, from the account server's current logs. */
 async function begunBy(
   device: DeviceContext,
   account: Account,
   { peer, connection }: FirstContactRow,
   { invitee, message }: { invitee: string; message: string },
 ): Promise<Begun> {
-  // Any account that has the words may answer for a mailbox. A named account must answer itself.
+  // If the invitation is to a mailbox, any account that has the words may respond. If it is to an
+  // account, only that account may respond.
   requireThat(
     !isId(ID_PREFIX.account, peer) || peer === invitee,
     'ad_mismatch',
@@ -80,9 +81,9 @@ async function begunBy(
 }
 
 /**
- * Takes the next step on the inviter's side.
- * @param run the run at the account server, or null if it has none with this id
- * @throws AppError what the account throws; the step is then repeated
+ * Does the next step on the inviter's side.
+ * @param run the run at the account server; null if the server has none with this id
+ * @throws AppError for any error from the account server; the step is then repeated
  */
 export async function inviterStep(
   device: DeviceContext,
@@ -107,7 +108,8 @@ export async function inviterStep(
       responderOf(device, row, secret, begun)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      // No data that helps to guess was sent, but the words were spoken for this run.
+      // Nothing was sent that helps to guess the words, but they were spoken for this run and are
+      // used up.
       const failure = contactFailure(error.reason)
       await send(writeFailed(failure))
       return end(reasonOf(failure))

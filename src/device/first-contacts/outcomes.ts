@@ -1,4 +1,4 @@
-/** The outcomes of first contacts: their messages for the user and their public form. */
+/** The outcomes of first contacts: their messages for the user and their form in the API. */
 import { timeAt } from '../../api/fields.ts'
 import {
   CONTACT_REASONS,
@@ -18,7 +18,7 @@ const NEW_WORDS =
 const COMPARE =
   'Wait a minute, sync, and try once more with new words. If it fails again, compare the safety number ("countersignd trust list"): the account server may be dishonest.'
 
-/** The message of each failure, by the role of this device. */
+/** The message for each failure, by the role of this device. */
 const FAILED: Readonly<Record<ContactReason, Readonly<Record<FirstContactRow['role'], string>>>> = {
   wrong_words: {
     inviter:
@@ -40,7 +40,7 @@ const FAILED: Readonly<Record<ContactReason, Readonly<Record<FirstContactRow['ro
   },
 }
 
-/** Returns the reason that the user sees for a failure that one device reports to the other. */
+/** Returns the reason shown to the user for a failure that one device reported to the other. */
 export const reasonOf = (failure: Failure): ContactReason =>
   failure === 'tag_mismatch'
     ? 'wrong_words'
@@ -48,7 +48,7 @@ export const reasonOf = (failure: Failure): ContactReason =>
       ? 'message_refused'
       : failure
 
-/** The messages for words that are not tried at all. */
+/** The messages for words that are not checked at all. */
 const NOT_TRIED = {
   no_words: `The inviter’s device has no valid words for this invitation. They have expired, or none were created. Nothing was approved. ${NEW_WORDS}`,
   words_used: `These words have already been used, and words allow only one try. Nothing was approved. ${NEW_WORDS}`,
@@ -58,7 +58,7 @@ const NOT_TRIED = {
     'A first contact for this invitation is already in progress. "countersignd invite contacts" shows its result.',
 } as const
 
-/** Returns the error for words that are not tried. */
+/** Returns the error for words that were not checked. */
 export const notTried = (state: keyof typeof NOT_TRIED): AppError =>
   new AppError('invalid_state', NOT_TRIED[state], { details: { state } })
 

@@ -1,8 +1,8 @@
 /**
- * The data that a first contact needs to continue after a restart, and its end.
+ * The stored data of a first contact, with which it continues after a restart, and its end.
  *
- * The words, the scalar and the places of the logs that the run binds are sealed in the vault while
- * the run is open, and deleted at its end.
+ * The vault stores the words, the scalar and the log positions that the run refers to. They are
+ * deleted when the run ends.
  */
 import type { ContactReason } from '../../api/rest/first-contacts.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -11,7 +11,7 @@ import { Refusal } from '../../crypto/refusal.ts'
 import type { FirstContactRow } from '../../state/invitations.ts'
 import type { DeviceContext } from '../context.ts'
 
-/** The newest entry of a log: its place and its hash, base64url. */
+/** A log's newest entry: its seq, and its hash in base64url. */
 interface LogPlace {
   readonly seq: number
   readonly head: string
@@ -23,7 +23,7 @@ interface Made {
   readonly scalar: string
 }
 
-/** The secret on the inviter's side. `begun` is set once a message was answered. */
+/** The inviter's secret data. `begun` is set when the inviter has accepted a message. */
 export interface InviterSecret extends Made {
   readonly begun?: {
     readonly message: string
@@ -32,7 +32,7 @@ export interface InviterSecret extends Made {
   }
 }
 
-/** The secret on the invitee's side. `verified` is set once the inviter's reply was verified. */
+/** The invitee's secret data. `verified` is set when the inviter's reply was verified. */
 export interface InviteeSecret extends Made {
   readonly own: LogPlace
   readonly verified?: { readonly message: string; readonly generation: number }
@@ -49,7 +49,7 @@ export const keepSecret = (
 ): void => vault.put(nameOf(invitation), Buffer.from(JSON.stringify(secret)))
 
 /**
- * Returns the secret of a run, or null if there is none that can be read.
+ * Returns the secret data of a run; null if there is none or if it is damaged.
  * @throws AppError keychain_locked
  */
 export function readContactSecret<T extends InviterSecret | InviteeSecret>(
@@ -63,30 +63,30 @@ export function readContactSecret<T extends InviterSecret | InviteeSecret>(
 const dropSecret = ({ vault }: Keeping, invitation: string): void =>
   vault.delete(nameOf(invitation))
 
-/** Returns a run in the form that CPace uses. */
+/** Returns a run in the form that CPace needs. */
 export const runOf = (
   { sid, connection }: FirstContactRow,
   words: string,
   inviter: string,
 ): Contact => ({ words, sid: decodeBase64url(sid), connection, inviter })
 
-/** Returns the place of a log in the form that the crypto functions use. */
+/** Returns a log position in the form that the crypto functions need. */
 export const rosterPlace = (account: string, { seq, head }: LogPlace) => ({
   account,
   seq,
   head: decodeBase64url(head),
 })
 
-/** Returns the place of a log in the stored form. */
+/** Returns a log position in the form that is stored. */
 export const keptPlace = ({ seq, head }: { seq: number; head: Uint8Array }): LogPlace => ({
   seq,
   head: encodeBase64url(head),
 })
 
 /**
- * Runs a function that reads logs of the account server, and maps any Refusal to ad_mismatch.
+ * Runs a function that reads logs from the account server, and converts any Refusal to ad_mismatch.
  *
- * A log that breaks a rule differs from the true one.
+ * A log that breaks a rule differs from the true log.
  * @throws Refusal ad_mismatch, and what `read` throws otherwise
  */
 export async function readingLogs<T>(read: () => Promise<T>): Promise<T> {
@@ -98,11 +98,7 @@ export async function readingLogs<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Returns a function that ends a first contact.
- *
- * Its `reason` is null if both sides have the same words.
- */
+/** Returns a function that ends a first contact. Its `reason` is null if the words were right. */
 export const ending =
   (device: DeviceContext, row: FirstContactRow) =>
   (reason: ContactReason | null): void => {

@@ -1,7 +1,7 @@
 /**
- * The identity of this device: its account, its three key pairs and its key log. The state
- * database holds the public part; only the keychain holds the private halves. The curves are
- * loaded, and the keychain is read, when something is first signed or checked.
+ * This device's identity: its account, its three key pairs and its key log. The state database has
+ * the public part. Only the keychain has the private keys. The elliptic curve code is loaded and
+ * the keychain read when this device first signs or verifies.
  */
 import type { PublicJwk } from '../../crypto/jose/jwk.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
@@ -13,32 +13,27 @@ import { type OwnKeys, type SealKeyStore, forgetKeys, loadKeys, openSealKeys } f
 const SESSION = 'session'
 const META = 'identity'
 
-/** The facts about this device that need no keychain. */
+/** The facts about this device that can be read without the keychain. */
 export interface Facts {
   readonly account: string
   readonly device: string
   readonly session: string
   /** The thumbprint of the signing key. */
   readonly kid: string
-  /** The key of the account server's receipts, pinned at enrolment. */
+  /** The public key that signs the account server's receipts, stored at enrolment. */
   readonly receiptKey: PublicJwk
   /**
-   * false as long as a further device has not checked the key log that names it. It may only read
-   * until then.
+   * False until a device that joined an existing account has verified the key log that names it.
+   * Until then, the device may only read.
    */
   readonly approved: boolean
-  /** Whether the key log of the account, as this device last stored it, revokes this device. */
+  /** Whether the account's key log, as last stored here, has revoked this device. */
   readonly revoked: boolean
-  /**
-   * The machine (`mch_…`) that signs in again by its own key, unattended; null for a user's
-   * device.
-   */
+  /** The machine account (`mch_…`) that signs in again without a user; null for a user's device. */
   readonly machine: string | null
-  /** The origin of the account server that has the account; null for the embedded one. */
+  /** The origin of the account server; null for the embedded one. */
   readonly server: string | null
-  /**
-   * The mailbox that received the code, according to the account server; null for another proof.
-   */
+  /** The mailbox of the sign-in code, as the account server reported it; null for another proof. */
   readonly email: string | null
 }
 
@@ -50,7 +45,7 @@ export interface Identity extends Facts {
   readonly keys: () => Promise<OwnKeys>
   /** The sealing keys of this device. */
   readonly sealKeys: SealKeyStore
-  /** Returns the verified key log of the own account from the local cache. */
+  /** Returns the own account's verified key log from the state database. */
   readonly keyLog: () => Promise<KeyLog>
 }
 
@@ -59,11 +54,11 @@ async function loadKeyLog(state: State, account: string): Promise<KeyLog> {
   return rememberedLog(state, account)!
 }
 
-/** Stores the facts found at enrolment. */
+/** Stores the facts about this device that its enrolment established. */
 export const storeFacts = ({ meta }: Pick<State, 'meta'>, facts: Facts): void =>
   meta.set(META, facts)
 
-/** Changes the stored facts. Does nothing where no device is enrolled. */
+/** Changes the stored facts. Does nothing if no device is enrolled. */
 export function changeFacts({ meta }: Pick<State, 'meta'>, change: Partial<Facts>): void {
   const stored = meta.get(META) as Facts | null
   if (stored !== null) meta.set(META, { ...stored, ...change })
@@ -86,7 +81,9 @@ export function readSession(keychain: Keychain): string {
   )
 }
 
-/** Deletes the identity. The facts go first, because without them nothing looks for the keys. */
+/**
+ * Deletes the identity. The facts are deleted first, because without facts the keys are never used.
+ */
 export function forgetIdentity(state: Pick<State, 'meta'>, keychain: Keychain): void {
   state.meta.delete(META)
   keychain.delete(SESSION)
@@ -121,7 +118,7 @@ export function openIdentity(state: State, keychain: Keychain): Identity | null 
       keys = null
     }),
     async keyLog() {
-      // The log grows: a device is added or revoked here, or a sync stores new entries.
+      // The log may have grown: a device was added or revoked here, or a sync stored new entries.
       const head = state.logs.head('keylog', facts.account)
       if (log === null || log.seq !== head?.seq) log = await loadKeyLog(state, facts.account)
       return log

@@ -5,13 +5,13 @@ import { type KeyLog, type KnownLog, verifyKeyLog } from '../../crypto/logs/key-
 import { type KeyLogs, accountsInRoster } from '../../crypto/logs/roster.ts'
 import type { State } from '../../state/state.ts'
 
-/** The stored entries of a key log, and the place and vouchers up to which they were verified. */
+/** The stored entries of a key log, and up to where they and their vouchers were verified. */
 interface RememberedEntries {
   readonly entries: readonly string[]
   readonly known: KnownLog | undefined
 }
 
-/** Returns the stored entries of the key log of an account; `known` is undefined for none. */
+/** Returns the stored entries of an account's key log; `known` is undefined if there are none. */
 export function rememberedEntries(
   { logs }: Pick<State, 'logs'>,
   account: string,
@@ -25,7 +25,7 @@ export function rememberedEntries(
   return { entries, known: last && { ...last, vouchers } }
 }
 
-/** Returns the stored key log of an account; null for none. */
+/** Returns an account's stored key log; null if there is none. */
 export function rememberedLog(state: Pick<State, 'logs'>, account: string): KeyLog | null {
   const { entries, known } = rememberedEntries(state, account)
   return known === undefined ? null : verifyKeyLog(account, entries, known)

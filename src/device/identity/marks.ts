@@ -1,6 +1,6 @@
 /**
- * Marks of requests to the account server while their outcome is unknown, each with the session
- * that made it.
+ * Marks for requests to the account server with unknown outcome, each with the session that sent
+ * it.
  */
 import type { State } from '../../state/state.ts'
 
@@ -19,24 +19,26 @@ type Meta = Pick<State, 'meta'>
 const read = ({ meta }: Meta) => meta.get(ASKED) as Asked | null
 
 /**
- * Records that the account server was asked to delete the account. A server that answers this
- * device again has not deleted it. Within five minutes of the request that proves nothing, because
- * a response can be older than the deletion.
- * @param of `at` in Unix milliseconds
+ * Records that the account server was asked to delete the account.
+ *
+ * If the server later responds to this device, it has not deleted the account. A response within
+ * five minutes of the request proves nothing, because it may be older than the deletion.
+ * @param of `at` is in Unix milliseconds
  */
 export const markAsked = ({ meta }: Meta, of: Asked): void => meta.set(ASKED, of)
 
 export const unmarkAsked = ({ meta }: Meta): void => meta.delete(ASKED)
 
-/** Checks whether deletion was requested: in the given session, or without one in any session. */
+/** Checks whether the deletion was requested in the given session; without a session, in any. */
 export const isAsked = (state: Meta, session?: string): boolean => {
   const asked = read(state)
   return asked !== null && (session === undefined || asked.session === session)
 }
 
 /**
- * Checks whether deletion was requested so long ago that a server which still answers did not do
- * it.
+ * Checks whether the deletion was requested more than five minutes ago.
+ *
+ * A server that still responds then did not delete the account.
  * @param now Unix milliseconds
  */
 export const wasAskedLongAgo = (state: Meta, now: number): boolean => {
@@ -47,8 +49,9 @@ export const wasAskedLongAgo = (state: Meta, now: number): boolean => {
 const SIGNED = 'sign_out'
 
 /**
- * Records that this device signed its own revocation. The account server may have accepted it even
- * if its response was lost. It has not if its key log still shows the device.
+ * Records that this device signed its own revocation. Even if the response was lost, the account
+ * server may have accepted the revocation. It has not if its key log still has this device as
+ * active.
  */
 export const markSigned = ({ meta }: Meta, session: string): void => meta.set(SIGNED, session)
 

@@ -1,9 +1,10 @@
 /**
- * The key pairs of this device, and copies of them that are in use elsewhere. The keychain holds
- * the private halves in one entry; state.db holds the public part and the list of sealing keys. The
- * keychain always changes first. A crash between the two writes can leave a private half that
- * state.db does not name. It leaves no name without a private half, except for a half that was to
- * be deleted.
+ * This device's key pairs, and the detection of copies of them in use elsewhere.
+ *
+ * One keychain entry contains the private keys. `state.db` contains the public part and the list of
+ * sealing keys. The keychain is always written first. So a crash between the two writes may leave a
+ * private key that `state.db` does not list, but a listed key is missing only if it was about to be
+ * deleted.
  */
 import type { DeviceKeyPairs } from '../../crypto/device-keys.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -13,50 +14,49 @@ import type { Keychain } from '../../keychain/backend.ts'
 import type { State } from '../../state/state.ts'
 import { tokenEntry } from '../../state/tokens.ts'
 
-/** A sealing key of this device, without its private half. */
+/** A sealing key of this device, without its private key. */
 export interface OwnSealKey {
   readonly id: string
-  /** The 1,216 bytes of its public half, base64url. */
+  /** The public key: 1,216 bytes, base64url. */
   readonly key: string
-  /** When it was made, Unix milliseconds; null until that was recorded. */
+  /** When the key was created, Unix milliseconds; null if not recorded yet. */
   readonly made_at: number | null
 }
 
-/** The sealing keys of this device. The keychain holds a private half for each. */
+/** This device's sealing keys. The keychain has the private key of each. */
 interface SealKeys {
-  /** The newest one that the key log is known to name. */
+  /** The newest key that the key log is known to name. */
   readonly newest: OwnSealKey
-  /** A key that was made, but that the log is not known to name: its entry may be in transit. */
+  /**
+   * A key that was created but may not be in the key log yet, because its entry may be in transit.
+   */
   readonly next: OwnSealKey | null
   readonly old: readonly OldSealKey[]
-  /**
-   * The place of the own key log at which these keys last agreed with it; null before the first
-   * time.
-   */
+  /** The seq of the own key log when these keys last agreed with it; null if they never did. */
   readonly seq: number | null
 }
 
 /** A sealing key that was replaced. */
 interface OldSealKey {
   readonly id: string
-  /** When this device found the entry that replaced it in the key log, Unix milliseconds. */
+  /** When this device first saw the replacement in the key log, Unix milliseconds. */
   readonly since: number
 }
 
 /** The name of the keychain entry. */
 const KEYS = 'device'
-/** The row of `meta`. */
+/** The name of the meta row. */
 const SEAL_KEYS = 'seal_keys'
 
 type Meta = Pick<State, 'meta'>
 
 /** The key pairs of this device. */
 export interface OwnKeys extends DeviceKeyPairs {
-  /** The private halves of all sealing keys that are kept, by key id. `seal` is the newest one. */
+  /** The private keys of all stored sealing keys, by key id. `seal` is the newest one. */
   readonly seals: ReadonlyMap<string, Uint8Array>
 }
 
-/** The keychain entry: private halves in hexadecimal, those of sealing keys by key id. */
+/** The keychain entry: private keys in hexadecimal; sealing keys by key id. */
 interface StoredKeys {
   readonly sign: string
   readonly auth: string
@@ -74,9 +74,7 @@ const noKeys = () =>
 
 const readSealKeys = ({ meta }: Meta) => meta.get(SEAL_KEYS) as SealKeys | null
 
-/**
- * Writes the private halves to the keychain, and the public part of the sealing key to state.db.
- */
+/** Writes the private keys to the keychain, and the public sealing key to `state.db`. */
 export async function storeKeys(
   { meta }: Meta,
   keychain: Keychain,
@@ -94,7 +92,7 @@ export async function storeKeys(
   meta.set(SEAL_KEYS, { newest, next: null, old: [], seq: null } satisfies SealKeys)
 }
 
-/** Returns the key pairs of this device; null where the keychain or state.db lacks them. */
+/** Returns this device's key pairs; null if the keychain or `state.db` lacks them. */
 export async function readKeys(
   state: Meta,
   keychain: Pick<Keychain, 'get'>,
@@ -113,8 +111,8 @@ export async function readKeys(
 }
 
 /**
- * Returns the key pairs of this device.
- * @throws AppError keychain_locked where `readKeys` returns null
+ * Returns this device's key pairs.
+ * @throws AppError keychain_locked if the keychain or `state.db` lacks them
  */
 export async function loadKeys(state: Meta, keychain: Keychain): Promise<OwnKeys> {
   const keys = await readKeys(state, keychain)
@@ -134,25 +132,25 @@ const idsOf = ({ newest, next, old }: SealKeys): string[] =>
 export interface SealKeyStore {
   /**
    * Returns the sealing keys of this device.
-   * @throws AppError keychain_locked where it has none
+   * @throws AppError keychain_locked if there are none
    */
   read(): SealKeys
   /**
-   * Adds the sealing key that is to become the newest.
-   * @param secret its private half, 32 bytes
+   * Adds the sealing key that will become the newest.
+   * @param secret its private key, 32 bytes
    * @throws AppError keychain_locked
    */
   add(next: OwnSealKey, secret: Uint8Array): void
   /**
-   * Keeps these sealing keys and deletes the private halves of all others from the keychain.
+   * Stores these sealing keys, and deletes all other private sealing keys from the keychain.
    * @throws AppError keychain_locked
    */
   keep(kept: SealKeys): void
 }
 
 /**
- * Opens the store of the sealing keys of this device.
- * @param changed called when key pairs that were read before are out of date
+ * Opens the store of this device's sealing keys.
+ * @param changed called when key pairs that were read earlier become outdated
  */
 export function openSealKeys(state: Meta, keychain: Keychain, changed: () => void): SealKeyStore {
   function read(): SealKeys {
@@ -162,8 +160,8 @@ export function openSealKeys(state: Meta, keychain: Keychain, changed: () => voi
   }
 
   /**
-   * Writes the private halves of these keys, and no others, to the keychain.
-   * @param added private halves that the keychain does not have yet, in hexadecimal, by key id
+   * Writes the private keys of these sealing keys to the keychain, and deletes all others.
+   * @param added new private keys in hexadecimal, by key id
    */
   function write(kept: SealKeys, added: Readonly<Record<string, string>> = {}): void {
     const stored = keychain.get(KEYS)
@@ -195,28 +193,28 @@ export function openSealKeys(state: Meta, keychain: Keychain, changed: () => voi
   }
 }
 
-/** The rows of `meta`. */
+/** The names of the meta rows. */
 const COPY = 'copied_keys'
 const RESTORED = 'restored_keys'
 
-/** The first renewal that was not made here. */
+/** The first renewal of the sealing key that this device did not make. */
 interface CopyFound {
-  /** Its place in the key log of the account. */
+  /** Its seq in the account's key log. */
   readonly seq: number
   readonly device: string
 }
 
-/** Returns the ids of all sealing keys that this device made and still lists. */
+/** Returns the ids of all sealing keys that this device created and still lists. */
 const namedBy = ({ newest, next, old }: SealKeys): ReadonlySet<string> =>
   new Set([newest, next, ...old].flatMap((key: Pick<OwnSealKey, 'id'> | null) => key?.id ?? []))
 
 /**
- * Returns the first renewal of a device that names a sealing key which was not made here. Only this
- * device's signing key makes a `renew` of this device, so it shows that another copy of the keys is
- * in use (protocol, section 3). Only renewals after `kept.seq`, the place of the last comparison,
- * count.
+ * Returns the first renewal of this device's sealing key that this device did not make.
+ *
+ * Only this device's signing key can sign such a renewal, so it shows that a copy of the keys is in
+ * use (protocol, section 3). Renewals up to `kept.seq`, the last comparison, do not count.
  * @param kept the keys before this comparison
- * @returns its place in the log; null where all renewals were made here
+ * @returns the renewal's seq in the log; null if this device made all renewals
  */
 export function foreignRenewal(log: KeyLog, device: string, kept: SealKeys): number | null {
   const known = namedBy(kept)
@@ -226,36 +224,34 @@ export function foreignRenewal(log: KeyLog, device: string, kept: SealKeys): num
 }
 
 /**
- * Marks the keys in a state folder as restored from a backup. At the next comparison, renewals in
- * the log that were not made here count as those of the device from which the backup was made.
+ * Marks the keys as restored from a backup. At the next comparison, renewals in the log that are
+ * unknown here are assumed to be by the device that was backed up.
  */
 export const markRestored = ({ meta }: Meta): void => meta.set(RESTORED, true)
 
-/**
- * Checks whether the keys were restored from a backup and not compared with the key log since.
- */
+/** Checks whether the keys were restored from a backup and not yet compared with the key log. */
 export const wasRestored = ({ meta }: Meta): boolean => meta.get(RESTORED) !== null
 
 /**
- * Clears the restored mark when the keys agree with the log. From then on each foreign renewal
- * counts.
+ * Clears the restored mark, when the keys agree with the log. Each unknown renewal then counts
+ * again.
  */
 export const unmarkRestored = ({ meta }: Meta): void => meta.delete(RESTORED)
 
-/** Stores the first foreign renewal that was found, until the keys of this device are deleted. */
+/**
+ * Stores the first renewal by a copy of the keys. It stays until this device's keys are deleted.
+ */
 export function noteCopy(state: Meta, found: CopyFound): void {
   if (state.meta.get(COPY) === null) state.meta.set(COPY, found)
 }
 
-/** Deletes both rows, together with the keys that they concern. */
+/** Deletes the meta rows about copied and restored keys, together with the keys. */
 function forgetCopies({ meta }: Meta): void {
   meta.delete(COPY)
   meta.delete(RESTORED)
 }
 
-/**
- * Returns a warning about the copy that was found, with the remedy; null where none was found.
- */
+/** Returns a warning about a copy of the keys, with the remedy; null if none was found. */
 export function copyWarning({ meta }: Meta): string | null {
   const found = meta.get(COPY) as CopyFound | null
   if (found === null) return null
@@ -268,14 +264,14 @@ export function copyWarning({ meta }: Meta): string | null {
 }
 
 /**
- * The secrets of which a device has one each. In order: its keys, its session, the key of its
- * sealed secrets, and the key of a machine account.
+ * The secrets that each device has only once.
+ *
+ * In order: its keys, its session, the key of its sealed secrets, and a machine account's key.
  */
 const SINGLE = ['device', 'session', 'vault', 'machine'] as const
 
 /**
- * Returns every name under which there may be a secret in the keychain, which cannot list its own
- * entries.
+ * Returns every name that a keychain secret may have. The keychain cannot list its entries.
  * @param tokens the ids of all API tokens, including revoked ones and one that is being created
  */
 export const secretNames = (tokens: Iterable<string>): string[] => [

@@ -1,5 +1,5 @@
 /**
- * Receipts of stamps from the account server. Only the server's pinned key makes a valid receipt.
+ * The account server's receipts for stamps. Only the server's stored key can sign a valid receipt.
  */
 import { StampAssurance } from '../../api/rest/verify.ts'
 import { jwkBytes, type PublicJwk, thumbprint } from '../../crypto/jose/jwk.ts'
@@ -10,10 +10,10 @@ import { stampFragment } from '../../crypto/stamp.ts'
 import { AppError } from '../../errors.ts'
 
 /**
- * Checks a receipt before it is stored (protocol, section 7).
- * @param stamp the stamp that was shown to the server
- * @param key the server's key, pinned at enrolment
- * @throws AppError backend_error for a receipt by another key or for another stamp
+ * Verifies a receipt before it is stored (protocol, section 7).
+ * @param stamp the stamp that was sent to the server
+ * @param key the server's public key, stored at enrolment
+ * @throws AppError backend_error if the receipt is by another key or for another stamp
  */
 export function requireReceipt(
   receipt: string,
@@ -41,10 +41,7 @@ export function requireReceipt(
   }
 }
 
-/**
- * Returns the assurance of the signer according to a checked receipt; `device` for an unknown
- * one.
- */
+/** Returns the signer's assurance level in a verified receipt; `device` if the level is unknown. */
 export const assuranceIn = (receipt: string): StampAssurance =>
   StampAssurance.options.find(
     (level) => level === parseJws(receipt, 'receipt+jws').payload.get('assurance'),

@@ -1,4 +1,4 @@
-/** The errors of sign-in and sign-out. Each names the remedy. */
+/** The errors of sign-in and sign-out. Each error names the remedy. */
 import { AppError } from '../../errors.ts'
 import type { Facts } from './identity.ts'
 
@@ -8,11 +8,11 @@ export const notSignedIn = () =>
 const GONE =
   'The account of this daemon was deleted. Restart the daemon to get a new, empty account, which needs no sign-in.'
 
-/** The error where the embedded account was deleted. The next start creates another. */
+/** Returns the error for a deleted embedded account. The next start creates a new account. */
 export const embeddedGone = () => new AppError('not_signed_in', GONE)
 
 /**
- * The error where the embedded account needs no sign-in.
+ * Returns the error for a sign-in to the embedded account, which needs no sign-in.
  * @param isGone whether the account was deleted
  */
 export const embedded = (isGone: boolean) =>
@@ -22,7 +22,7 @@ export const embedded = (isGone: boolean) =>
     { details: { state: 'embedded' } },
   )
 
-/** The error where this device is already signed in or awaits its approval. */
+/** Returns the error if this device is already signed in or waits for approval. */
 export const occupied = ({ account, approved }: Facts) =>
   new AppError(
     'invalid_state',
@@ -32,7 +32,7 @@ export const occupied = ({ account, approved }: Facts) =>
     { details: { state: approved ? 'signed_in' : 'awaiting_approval' } },
   )
 
-/** The error where the state folder belongs to another account server. */
+/** Returns the error if the state folder belongs to another account server. */
 export const elsewhere = ({ account, server }: Facts) =>
   new AppError(
     'invalid_state',
@@ -42,7 +42,7 @@ export const elsewhere = ({ account, server }: Facts) =>
     { details: { state: server === null ? 'embedded' : 'other_server' } },
   )
 
-/** The error of a device that the stored key log of its account revokes. */
+/** Returns the error for a device that the stored key log has revoked. */
 export const revokedHere = () =>
   new AppError(
     'not_signed_in',
@@ -50,8 +50,8 @@ export const revokedHere = () =>
   )
 
 /**
- * The error where the account server has this device revoked. Only a caller that may open the
- * account gets that response.
+ * Returns the error if the account server reports that this device was revoked. The server reports
+ * that only to a caller that has access to the account.
  */
 export const wasRevoked = (cause: AppError) =>
   new AppError(
@@ -61,8 +61,8 @@ export const wasRevoked = (cause: AppError) =>
   )
 
 /**
- * The error of a device that was rejected before its approval. It asks again only at the user's
- * request, so that a rejected device does not come back by itself.
+ * Returns the error for a device that was rejected before its approval. Only the user can make it
+ * ask again, so that a rejected device does not return by itself.
  */
 export const turnedAway = () =>
   new AppError(
@@ -73,7 +73,7 @@ export const turnedAway = () =>
 export const leftMeanwhile = () =>
   new AppError('not_signed_in', 'This device signed out meanwhile.')
 
-/** Log text for a machine account with a device that awaits approval. */
+/** The log message for a machine account with a device that waits for approval. */
 export const secondDevice =
   'this machine account already has a device, so this one may only read until that one approves it: ' +
   'give each daemon a machine account of its own, or, if the other device is lost, run "countersignd reset --machine --key-file FILE --yes"'

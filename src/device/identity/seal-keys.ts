@@ -1,7 +1,7 @@
 /**
- * The sealing keys of other devices. Key logs name them by hash; the bytes are sent beside the
- * logs. A device gets no envelope if the account server does not return the bytes of its key, or
- * if nothing can be sealed to that key.
+ * The sealing keys of other devices. Key logs contain only the keys' hashes; the account server
+ * sends the keys separately. A device gets no envelope if the server does not send its key, or if
+ * the key is unusable.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Account } from '../../api/port.ts'
@@ -15,15 +15,15 @@ import type { Roster } from '../../crypto/logs/roster.ts'
 import { AppError } from '../../errors.ts'
 import type { State } from '../../state/state.ts'
 
-/** A device of a member that is to receive the secret. */
+/** A member's device that will receive the secret. */
 export interface Recipient {
   readonly account: string
   readonly device: Pick<LoggedDevice, 'id' | 'seal'>
 }
 
 /**
- * Returns the wanted keys among those sent beside a log, by id. A text that is not canonical
- * base64url is skipped; the log and the other keys stay valid.
+ * Returns the wanted keys by id, from the keys that were sent with a log. Skips a text that is not
+ * canonical base64url; the log and the other keys stay valid.
  */
 function keysById(
   given: readonly string[],
@@ -54,14 +54,14 @@ export function keepSealKeys(
   sealKeys.forgetOthers(account, wanted)
 }
 
-/** Fetches the sealing keys of an account again if some were missing when its log was fetched. */
+/** Fetches an account's sealing keys again if some were missing when the log was fetched. */
 async function fetchMissing(
   { sealKeys, logs }: Pick<State, 'sealKeys' | 'logs'>,
   account: Account,
   of: { id: string; wanted: ReadonlySet<string> },
 ): Promise<void> {
   const { id, wanted } = of
-  // The log is stored already, but each of its pages has the keys beside it.
+  // The log is already stored, but every page of the log comes with the keys.
   const from = logs.head('keylog', id)?.seq ?? 0
   const read = account.keyLogs.read({ account: id, from })
   const { seal_keys } = await read.catch((error: unknown) => {
@@ -72,11 +72,13 @@ async function fetchMissing(
 }
 
 /**
- * Seals the secret of the current epoch to devices. Each is in the checked key log of a current
- * member. Seals at most one envelope in a turn of the event loop, so that other work goes on.
- * @param k 32 bytes
+ * Seals the secret of the current epoch to devices.
+ *
+ * Each recipient must be in a current member's verified key log. At most one envelope is sealed per
+ * turn of the event loop, so that other work can run.
+ * @param k the secret, 32 bytes
  * @returns the envelopes (JSON), in the order of the recipients
- * @throws AppError what the account throws
+ * @throws AppError for any error from the account server
  */
 export async function sealedTo(
   state: Pick<State, 'sealKeys' | 'logs'>,
@@ -107,8 +109,7 @@ export async function sealedTo(
 }
 
 /**
- * Returns null for a key that nothing can be sealed to, so that other devices get their
- * envelopes.
+ * Returns null if the recipient's key is unusable, so that the other devices get their envelopes.
  */
 function nothing(error: unknown): null {
   if (error instanceof Refusal && error.reason === 'not_sealable') return null

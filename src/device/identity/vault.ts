@@ -1,7 +1,8 @@
 /**
- * The secrets of this device at rest: AES-256-GCM under a cache key that only the keychain holds.
- * The id and the version of a record are authenticated with it, so that no record can replace
- * another.
+ * This device's stored secrets, encrypted with AES-256-GCM.
+ *
+ * Only the keychain has the key. The id and version of a record are authenticated, so no record can
+ * be replaced by another.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { AppError } from '../../errors.ts'
@@ -13,25 +14,25 @@ const NONCE = 12
 const TAG = 16
 
 export interface Vault {
-  /** Stores 32 bytes under an id. */
+  /** Stores a secret of 32 bytes. */
   put(id: string, secret: Uint8Array): void
   /**
-   * Returns the 32 bytes; null for none.
-   * @throws AppError keychain_locked; secret_unavailable for a damaged record
+   * Returns a secret of 32 bytes; null if there is none.
+   * @throws AppError keychain_locked; secret_unavailable if the record is damaged
    */
   get(id: string): Uint8Array | null
   /**
-   * Like `get`, but returns null also for a damaged record.
+   * Like `get`, but also returns null if the record is damaged.
    * @throws AppError keychain_locked
    */
   find(id: string): Uint8Array | null
   has(id: string): boolean
   delete(id: string): void
-  /** Closes the vault. From then on, reading and storing a secret throw AppError not_signed_in. */
+  /** Closes the vault. After that, reading or storing a secret throws AppError not_signed_in. */
   close(): void
 }
 
-/** Makes every secret that is sealed here permanently unreadable. */
+/** Makes all secrets that are sealed here permanently unreadable. */
 export const deleteCacheKey = (keychain: Keychain): void => keychain.delete(KEY_ENTRY)
 
 /** Opens the vault. The keychain is read when a secret is first needed. */
@@ -61,7 +62,7 @@ export function openVault(keychain: Keychain, rows: SecretRows): Vault {
     const row = rows.get(id)
     if (row === null) return null
     const sealed = Buffer.from(row.sealed)
-    // Outside of the try below: a locked keychain is not a damaged record.
+    // Outside of the `try`, because a locked keychain is not a damaged record.
     const opener = key()
     try {
       const decipher = createDecipheriv('aes-256-gcm', opener, sealed.subarray(0, NONCE), {

@@ -1,6 +1,6 @@
 /**
- * A connection as this device stores it, by its checked roster. The account server supplies only
- * names.
+ * A connection as this device stores it, derived from its verified roster. The account server
+ * supplies only names.
  */
 import type { Account } from '../../api/port.ts'
 import type { Connection } from '../../api/rest/connections.ts'
@@ -18,9 +18,9 @@ import { isDoubted } from './reviewed-keys.ts'
 import { type KnownRoster, rememberedRoster } from './roster-cache.ts'
 
 /**
- * The request that opens a connection, stored until the account server has answered it. A second
- * attempt must send the same request, although sealing is random and the own key log may have
- * grown.
+ * The request that creates a connection. It is stored until the account server has responded,
+ * because a second attempt must send the same request: sealing is random, and the own key log may
+ * have grown.
  */
 export type Opening = Parameters<Account['rosters']['open']>[0]['body']
 
@@ -35,7 +35,7 @@ export const keepOpening = ({ meta }: State, opening: Opening): void =>
 export const dropOpening = ({ meta }: State, connection: string): void =>
   meta.delete(key(connection))
 
-/** The dependencies of storing a connection. */
+/** What is needed to store a connection. */
 interface Keeping {
   readonly state: State
   readonly codes: Codes
@@ -43,8 +43,8 @@ interface Keeping {
 }
 
 /**
- * Returns the members with their local names. A known account keeps the name under which it was
- * accepted.
+ * Returns the members with their local names. A known account keeps the name that it had when it
+ * was accepted.
  */
 function pinned({ names }: State, { members }: Roster, told: Connection['members']): NamedMember[] {
   const nameOf = new Map(told.map(({ user_id, display_name }) => [user_id, display_name]))
@@ -55,10 +55,7 @@ function pinned({ names }: State, { members }: Roster, told: Connection['members
   })
 }
 
-/**
- * Returns the newest key logs of the members: the given ones, or stored ones that have grown
- * since.
- */
+/** Returns the members' newest key logs: for each, the given log or a longer stored one. */
 export function newestLogs(state: State, { roster, keyLogs }: KnownRoster): KnownRoster['keyLogs'] {
   const newest = new Map(keyLogs)
   for (const { account } of roster.members) {
@@ -70,10 +67,11 @@ export function newestLogs(state: State, { roster, keyLogs }: KnownRoster): Know
 }
 
 /**
- * Returns the reason why a connection is suspended; null for none. A fork suspends it
- * permanently, even if the account server left the connection out meanwhile. Keys that the user
- * has not reviewed count like those of a revoked device, because their holder can compute words
- * here. So can a member who came back by a fork.
+ * Returns the reason why a connection is suspended; null if it is not.
+ *
+ * A fork suspends it permanently, even if the account server did not list the connection for a
+ * while. Keys that the user has not reviewed count like a revoked device's keys, because their
+ * owner may be able to compute words. The same applies to a member who returned by a fork.
  */
 function holdOf(
   { state, identity }: Pick<Keeping, 'state' | 'identity'>,
@@ -88,7 +86,7 @@ function holdOf(
   return isDoubtful || isHeld(roster, newestLogs(state, known)) ? 'rotation_pending' : null
 }
 
-/** Stores the current state of a connection, and has its words checked by that state. */
+/** Stores the current state of a connection. Its words are then checked by that state. */
 export function keepConnection(
   device: Keeping,
   connection: Connection,
@@ -108,7 +106,7 @@ export function keepConnection(
   }
   state.transaction(() => {
     state.connections.put(row)
-    // An opening that is still stored succeeded: only its response was lost.
+    // If the creating request is still stored, it succeeded and only its response was lost.
     dropOpening(state, id)
     noteReplacement(state, known.roster)
   })
@@ -116,9 +114,7 @@ export function keepConnection(
   return row
 }
 
-/**
- * Stores the roster of a connection that has a row. The data of the account server follows later.
- */
+/** Stores the roster of a connection that has a row. The account server's data follows later. */
 export function keepRoster(device: Keeping, known: KnownRoster): void {
   const { state, codes } = device
   const { connection: id, epoch, epochHead: head } = known.roster
@@ -131,7 +127,8 @@ export function keepRoster(device: Keeping, known: KnownRoster): void {
 }
 
 /**
- * Stores which connection this one replaces. Whether its opener may do so is judged at each use.
+ * Stores which connection this one replaces. Each use checks whether its creator may replace that
+ * one.
  */
 function noteReplacement({ replacements }: State, { connection, replaces, entries }: Roster): void {
   if (replaces === null) return
@@ -139,9 +136,11 @@ function noteReplacement({ replacements }: State, { connection, replaces, entrie
 }
 
 /**
- * Judges again which connections of a member are suspended. To be called after its keys, or the
- * trust in them, changed. Where a device of the own account was revoked, all are suspended: none
- * verifies until it has a new secret (section 4).
+ * Updates which of a member's connections are suspended.
+ *
+ * Must be called after the member's keys, or the user's trust in the keys, changed. If a device of
+ * the own account was revoked, all connections are suspended until they have a new secret (section
+ * 4).
  */
 export function judgeHolds(device: Keeping, member: string): void {
   const { state, identity } = device
@@ -157,8 +156,8 @@ function holdAll({ state, codes }: Keeping): void {
 }
 
 /**
- * Returns the row of a connection that was refused at first sight. It only records that the
- * connection cannot be checked.
+ * Returns the row for a connection that was refused when it was first seen. The row only records
+ * that the connection cannot be checked.
  */
 const unknown = (of: Pick<ConnectionRow, 'id' | 'name'>): ConnectionRow => ({
   ...of,
@@ -170,8 +169,8 @@ const unknown = (of: Pick<ConnectionRow, 'id' | 'name'>): ConnectionRow => ({
 })
 
 /**
- * Stores that a connection was refused. An unknown connection gets a row. One with a forked
- * history no longer verifies anything.
+ * Stores that a connection was refused. An unknown connection gets a row. If the history forked,
+ * the connection no longer verifies any words.
  */
 export function holdRefused(
   { state, codes }: Pick<Keeping, 'state' | 'codes'>,

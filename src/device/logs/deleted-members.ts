@@ -1,26 +1,27 @@
 /**
- * Deleted members: accounts that the account server reports as deleted. A deleted account cannot
- * sign a `leave`, so the roster still names it. Only signed entries change the members, and this
- * device removes none because of a report. The report only lowers trust: nothing is sealed to a
- * deleted member, none of its words verify, and the connection gets a new secret, as after a
- * `leave`.
+ * Members that the account server reports as deleted accounts.
+ *
+ * A deleted account cannot sign a `leave`, so the roster still contains it. Only signed entries
+ * change the membership, so this device does not remove such a member. The report only reduces
+ * trust: nothing is sealed to the member, its words do not verify, and the connection gets a new
+ * secret, as after a `leave`.
  */
 import type { Roster } from '../../crypto/logs/roster.ts'
 import type { State } from '../../state/state.ts'
 
-/** The reports of the account server about one account. */
+/** What the account server reported about one account. */
 interface Departed {
   /**
-   * The epoch by which the account was deleted, according to the last report that began. At most
-   * the epoch of the roster at that time.
+   * The epoch in which the account was deleted, as the server reported when the last report began.
+   * It is at most the roster's epoch at that time.
    */
   readonly epoch: number
   /**
-   * Whether the server reports the deletion now. A server that withdraws a report may be lying
-   * now, or may have lied before.
+   * Whether the server currently reports the deletion. A server that withdraws a report is lying
+   * now or was lying before.
    */
   readonly said: boolean
-  /** How often a report began. */
+  /** How many times a report began. */
   readonly times: number
 }
 
@@ -30,8 +31,8 @@ type AllDeparted = Readonly<Record<string, Departed>>
 type Meta = { readonly meta: Pick<State['meta'], 'get' | 'set' | 'delete'> }
 
 /**
- * The most reports that cause a new secret. A deleted account does not come back: a server that
- * withdraws and repeats its report must not get a new secret each time.
+ * The maximum number of reports that cause a new secret. A deleted account does not return, so a
+ * server that withdraws and repeats its report must not cause a new secret each time.
  */
 const MOST_TIMES = 3
 
@@ -41,8 +42,10 @@ const departedIn = ({ meta }: Meta, connection: string) =>
   (meta.get(key(connection)) ?? {}) as AllDeparted
 
 /**
- * Returns the record of an account after a response. Without a reported epoch, the server reports
- * no deletion. One rotation is due, even if the server later names a later epoch.
+ * Returns the updated record of an account.
+ *
+ * `said` is the epoch that the server reports; undefined means that it reports no deletion. A
+ * report makes one rotation due, even if the server later names a later epoch.
  */
 function heard(before: Departed | undefined, said: number | undefined, epoch: number) {
   if (said === undefined) return before === undefined ? undefined : { ...before, said: false }
@@ -52,9 +55,9 @@ function heard(before: Departed | undefined, said: number | undefined, epoch: nu
 }
 
 /**
- * Stores the current reports of the account server about the members of a checked roster.
+ * Stores the account server's current reports about the members of a verified roster.
  * @param said the reported epochs by account id
- * @param own the account of this device, which detects its own deletion in another way
+ * @param own the own account, which detects its deletion in another way
  */
 export function noteDeparted(
   state: Meta,
@@ -75,15 +78,15 @@ export function noteDeparted(
 }
 
 /**
- * Deletes the reports on a connection that this account left or ended. For a connection that the
- * account server only leaves out, they stay, as the roster does: otherwise the server could make
- * all of the reports again.
+ * Deletes the reports about a connection that this account left or ended. If the account server
+ * only stops listing a connection, the reports and the roster stay. Otherwise the server could
+ * begin all reports again.
  */
 export const dropDeparted = ({ meta }: Meta, connection: string): void =>
   meta.delete(key(connection))
 
 /**
- * Returns the roster as if its deleted members had left in the epoch by which they were deleted.
+ * Returns the roster as if its deleted members had left in the epoch in which they were deleted.
  */
 export function presentMembers(state: Meta, roster: Roster): Roster {
   const departed = departedIn(state, roster.connection)

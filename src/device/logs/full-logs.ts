@@ -1,6 +1,6 @@
 /**
- * Errors for a log without a place for the next entry. The last 1,000 places of a key log and of
- * a roster are reserved for entries that end access (protocol, sections 3 and 6).
+ * The errors for a log that has no room for an entry. The last 1,000 positions of a key log or
+ * roster are reserved for entries that end access (protocol, sections 3 and 6).
  */
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
@@ -10,21 +10,21 @@ const FULL = 'log_full'
 const fullError = (message: string, cause: Refusal) =>
   new AppError('invalid_state', message, { cause, details: { state: FULL } })
 
-/** The error where the key log of the own account is full. */
+/** Returns the error for a full key log of the own account. */
 export const keyLogFull = (cause: Refusal): AppError =>
   fullError(
     'The key log of this account is full. Its last 1,000 places accept only revocations and resets. Its devices continue to work. To add devices or change keys again, sign in with another mailbox ("countersignd login --email"), which creates a new account, and have it invited to your connections.',
     cause,
   )
 
-/** The error where the key log of the own account has no generation left for a reset. */
+/** Returns the error if the own key log allows no more resets without the recovery key. */
 export const resetsUsedUp = (cause: Refusal): AppError =>
   fullError(
     'This account was reset 240 times or more. Its key log accepts 16 more resets, only with the recovery key. Run "countersignd reset" with the words of the paper. Without them, sign in with another mailbox ("countersignd login --email"), which creates a new account.',
     cause,
   )
 
-/** The error where the roster of a connection is full. */
+/** Returns the error for a full roster. */
 export const rosterFull =
   (connection: string) =>
   (cause: Refusal): AppError =>
@@ -33,14 +33,14 @@ export const rosterFull =
       cause,
     )
 
-/** Checks whether an error is that of a full log. */
+/** Checks whether an error was caused by a full log. */
 export const isFullLog = ({ details }: AppError): boolean => details.state === FULL
 
 /**
  * Signs an entry.
- * @param sign returns the entry; throws a Refusal for one that breaks a rule
- * @throws AppError invalid_state, made by `full`, where the log has no place for it; what `sign`
- *   throws
+ * @param sign returns the entry; throws a Refusal if the entry breaks a rule
+ * @throws AppError invalid_state, created by `full`, if the log has no room for the entry;
+ *   otherwise what `sign` throws
  */
 export function unlessFull<T>(sign: () => T, full: (cause: Refusal) => AppError): T {
   try {

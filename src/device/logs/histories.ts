@@ -1,7 +1,9 @@
 /**
- * The histories of a forked connection, as far as this device has valid entries of them. These
- * are the branch that it keeps, the continuations of that branch after the fork, and others. An
- * account that left, was removed or lost the owner role in one history gains nothing by another.
+ * The histories of a forked connection, as far as this device has valid entries of them.
+ *
+ * They are this device's branch (the stored roster), the continuations of that branch after the
+ * fork, and other branches. An account that left, was removed or lost the owner role in one history
+ * must not regain anything through another history.
  */
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { lastPlace } from '../../crypto/logs/chain.ts'
@@ -19,14 +21,14 @@ import type { State } from '../../state/state.ts'
 import { rememberedRoster } from './roster-cache.ts'
 import { rememberedKeyLogs } from '../identity/key-log-cache.ts'
 
-/** The roster at the end of a history, and the accounts that its entries name. */
+/** The roster at the end of a history, and the accounts that the history's entries name. */
 interface History {
   readonly roster: Roster
   readonly named: ReadonlySet<string>
 }
 
 interface Histories {
-  /** The ends of the kept branch: that branch itself, or its continuations after the fork. */
+  /** The ends of this device's branch, which may have several continuations. */
   readonly kept: readonly History[]
   readonly others: readonly History[]
 }
@@ -34,9 +36,10 @@ interface Histories {
 const nameOf = (jws: string) => encodeBase64url(entryHash(jws))
 
 /**
- * Returns the roster up to the first entry that breaks a rule; null where the first entry does.
- * @param proven entries that were verified before: the signatures of a common beginning are not
- *   verified again
+ * Returns the roster up to the first entry that breaks a rule; null if that is the very first
+ * entry.
+ * @param proven entries that were verified earlier; where the beginnings are equal, signatures are
+ *   not verified again
  */
 export function validPart(
   connection: string,
@@ -55,7 +58,7 @@ export function validPart(
   }
 }
 
-/** Returns the entries of a history, from the first one to `end`. */
+/** Returns the entries of a history, from the first entry to `end`. */
 function lineTo(end: string, jwsOf: ReadonlyMap<string, string>): string[] {
   const line: string[] = []
   for (
@@ -73,7 +76,7 @@ function historyOf(state: State, branch: Roster, line: readonly string[]): Histo
   return roster === null ? [] : [{ roster, named: new Set(accountsInRoster(roster.entries)) }]
 }
 
-/** Returns the stored histories of a connection; null for none. */
+/** Returns the stored histories of a connection; null if there are none. */
 export function historiesOf(state: State, connection: string): Histories | null {
   const branch = rememberedRoster(state, connection)
   if (branch === null) return null
@@ -91,8 +94,8 @@ export function historiesOf(state: State, connection: string): Histories | null 
 }
 
 /**
- * Returns the lowest role that an account has at the ends of histories.
- * @returns null where it left one or was removed there; undefined where none names it
+ * Returns the lowest role that an account has at the ends of the histories.
+ * @returns null if it left or was removed in a history; undefined if no history names it
  */
 export function lowestRole(
   histories: readonly History[],

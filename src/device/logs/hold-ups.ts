@@ -1,11 +1,13 @@
 /**
- * Members who suspend a connection repeatedly. Each revocation of a member stops all words until
- * another epoch opens. Each epoch that a member opens with a row that does not fit leaves an
- * account without the secret. A member who does so more than three times in a day is named, so that
- * an owner can remove them.
+ * Members who repeatedly suspend a connection, and the waits before a rotation.
  *
- * Devices of other members wait before they rotate for a member that revoked a device. The member's
- * own devices rotate at once and are usually first.
+ * Each time a member revokes a device, no words verify until a new epoch begins. If a member begins
+ * an epoch with a row that does not match an account's key log, that account does not get the
+ * secret. A member who causes this more than three times in a day is named, so that an owner can
+ * remove the member.
+ *
+ * When a member has revoked a device, the devices of other members wait before they rotate. The
+ * member's own devices rotate immediately and are usually first.
  */
 import type { Roster } from '../../crypto/logs/roster.ts'
 import type { State } from '../../state/state.ts'
@@ -13,13 +15,13 @@ import type { State } from '../../state/state.ts'
 const DAY_MS = 24 * 3_600_000
 const MOST_A_DAY = 3
 
-/** A suspension by a member. Its cause is a revocation or an epoch, and counts once. */
+/** A suspension by a member. The cause is a revocation or an epoch, and each cause counts once. */
 interface HoldUp {
   readonly account: string
   readonly cause: `revocation ${number}` | `epoch ${number}`
 }
 
-/** A suspension and the time at which this device first saw it, in Unix milliseconds. */
+/** A suspension, and when this device first saw it, Unix milliseconds. */
 type Noted = HoldUp & { readonly at: number }
 type Meta = { readonly meta: Pick<State['meta'], 'get' | 'set' | 'delete'> }
 
@@ -30,7 +32,10 @@ const within = ({ meta }: Meta, connection: string, now: number): Noted[] =>
     ({ at }) => Math.abs(now - at) < DAY_MS,
   )
 
-/** Stores the current suspensions of a connection. A cause that was stored before counts once. */
+/**
+ * Stores the current suspensions of a connection. A cause that is already stored is not counted
+ * again.
+ */
 export function noteHoldUps(
   state: Meta,
   connection: string,
@@ -62,8 +67,8 @@ const LONGEST_MS = 600_000
 
 export interface RotationWaits {
   /**
-   * Checks whether the wait for an epoch of a connection is over. The first call starts it.
-   * @param roster the one stored on this device
+   * Checks whether the wait for an epoch of a connection is over. The first call starts the wait.
+   * @param roster the roster stored on this device
    */
   isOver(roster: Pick<Roster, 'connection' | 'epoch'>): boolean
 }
@@ -71,7 +76,7 @@ export interface RotationWaits {
 const afterMs = (ms: number, act: () => void): void => void setTimeout(act, ms).unref()
 
 /**
- * Creates the waits of this run of the daemon, each 1 to 10 minutes.
+ * Creates the waits of this daemon run. Each lasts 1 to 10 minutes, chosen at random.
  * @param of `now` returns Unix milliseconds; `wake` is called at the end of each wait
  */
 export function newRotationWaits(of: {

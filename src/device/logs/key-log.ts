@@ -1,7 +1,8 @@
 /**
- * Fetches key logs from the account server, checks them against the stored ones and stores them.
- * The key log of the own account is extended as well. The server is trusted with the order of
- * entries and with nothing else: a log that breaks a rule changes nothing here.
+ * Fetches, verifies and stores key logs, and appends to the own account's key log.
+ *
+ * A fetched log must continue the stored one. The account server is trusted only with the order of
+ * entries. A log that breaks a rule changes nothing here.
  */
 import type { Account } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -27,12 +28,14 @@ import { rememberedEntries, rememberedLog } from '../identity/key-log-cache.ts'
 import { keepSealKeys } from '../identity/seal-keys.ts'
 
 /**
- * The dependencies of storing key logs. `requireSession` throws AppError not_signed_in after a
+ * What is needed to store key logs. `requireSession` throws AppError not_signed_in after a
  * sign-out.
  */
 export type Remembering = Pick<DeviceContext, 'state' | 'codes' | 'identity' | 'requireSession'>
 
-/** The most attempts. Each can lose against another device of the same account. */
+/**
+ * The maximum number of attempts. Each one fails if another device of the account appends first.
+ */
 const ATTEMPTS = 5
 
 const serverFault = (cause: Refusal) =>
@@ -44,22 +47,22 @@ const serverFault = (cause: Refusal) =>
 
 /**
  * Runs a check of data from the account server.
- * @throws AppError backend_error where the data breaks a rule
+ * @throws AppError backend_error if the data breaks a rule
  */
 export const withLogRefusals = <T>(work: () => T): T => onRefusal(work, serverFault)
 
-/** Like `judged`, for asynchronous work. */
+/** Like `withLogRefusals`, for asynchronous work. */
 export const judging = <T>(work: () => Promise<T>): Promise<T> => onRefusalLater(work, serverFault)
 
 /**
- * Returns the place that an entry names.
- * @throws Refusal where the form of the entry is wrong
+ * Returns the seq that an entry names.
+ * @throws Refusal if the entry is malformed
  */
 export const seqOf = (jws: string): number => readKeyLogEntry(jws).seq
 
 /**
- * Checks a key log from the account server.
- * @param known the place that it must continue; by default, the stored log
+ * Verifies a key log from the account server.
+ * @param known the position that the log must continue from; the default is the stored log
  * @throws AppError backend_error
  */
 export const judgeKeyLog = (
@@ -70,7 +73,7 @@ export const judgeKeyLog = (
 ): KeyLog => withLogRefusals(() => verifyKeyLog(account, entries, known))
 
 /**
- * Refuses a key log that contradicts the stored one.
+ * Requires that a key log does not contradict the stored one.
  * @throws Refusal `key_log_forked`
  */
 function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void {
@@ -79,8 +82,8 @@ function requireSameHistory({ logs }: State, { account, entries }: KeyLog): void
 }
 
 /**
- * Returns the longer of a checked key log and the one that was stored while it was read.
- * @throws Refusal `key_log_forked` where they contradict each other
+ * Returns the longer of a verified key log and the log that was stored while it was being read.
+ * @throws Refusal `key_log_forked` if the two contradict each other
  */
 export function newestOf(state: State, log: KeyLog): KeyLog {
   requireSameHistory(state, log)
@@ -88,7 +91,7 @@ export function newestOf(state: State, log: KeyLog): KeyLog {
   return seq > log.seq ? rememberedLog(state, log.account)! : log
 }
 
-/** A checked key log, with the unchecked data that the server sent beside it. */
+/** A verified key log, and the unverified data that the server sent with it. */
 export interface FetchedLog {
   readonly log: KeyLog
   readonly sealKeys: readonly string[]
@@ -96,14 +99,15 @@ export interface FetchedLog {
 }
 
 /**
- * Fetches a key log in pages from the newest stored entry on, and checks it. Responses to several
- * requests can arrive out of order. Each log is therefore judged by what was stored when it was
- * requested: an older one that arrives later is no rollback.
- * @param of `known`: the place that it must continue, by default the stored log; `keep` stores a
- *   checked first part of a log of several pages
- * @returns the log, or the one that was stored meanwhile if that is longer
- * @throws Refusal for a log that breaks a rule, goes back or forks, `too_large`; what the account
- *   and `keep` throw
+ * Fetches a key log in pages from the newest stored entry on, and verifies it.
+ *
+ * Responses to several requests can arrive out of order. Each log is therefore compared with what
+ * was stored when it was requested, so that an older log that arrives later is not a rollback.
+ * @param of `known` is the position that the log must continue from, by default the stored log;
+ *   `keep` stores a verified first part of a log with several pages
+ * @returns the log, or a longer one that was stored meanwhile
+ * @throws Refusal if the log breaks a rule, goes back or forks, or is too large (`too_large`); any
+ *   error from the account server or `keep`
  */
 async function readKeyLog(
   state: State,
@@ -130,9 +134,9 @@ async function readKeyLog(
 }
 
 /**
- * Fetches the key log of the own account and checks it. Stores nothing.
- * @param known the place that it must continue; by default, the stored log
- * @throws AppError backend_error, and what the account throws
+ * Fetches and verifies the own account's key log. Stores nothing.
+ * @param known the position that the log must continue from; the default is the stored log
+ * @throws AppError backend_error, and any error from the account server
  */
 export async function fetchKeyLog(
   state: State,
@@ -145,10 +149,10 @@ export async function fetchKeyLog(
 }
 
 /**
- * Fetches the key log of an account and checks it. Of a log of several pages, it stores the first
- * ones as they arrive: after a crash, reading continues there.
- * @throws Refusal for a log that breaks a rule, goes back or forks; AppError not_signed_in when
- *   this device signed out meanwhile, and what the account throws
+ * Fetches and verifies an account's key log. If it has several pages, stores all but the last as
+ * they arrive, so that reading continues there after a crash.
+ * @throws Refusal if the log breaks a rule, goes back or forks; AppError not_signed_in if this
+ *   device signed out meanwhile, and any error from the account server
  */
 function readRemembering(device: Remembering, account: Account, id: string): Promise<FetchedLog> {
   const { state, requireSession } = device
@@ -160,8 +164,8 @@ function readRemembering(device: Remembering, account: Account, id: string): Pro
 }
 
 /**
- * Like `readRemembering`, with AppError backend_error for a Refusal. The newest page is not
- * stored.
+ * Like `readRemembering`, but throws AppError backend_error instead of a Refusal. The last page is
+ * not stored.
  */
 export const fetchNamedLog = (
   device: Remembering,
@@ -170,10 +174,10 @@ export const fetchNamedLog = (
 ): Promise<FetchedLog> => judging(() => readRemembering(device, account, id))
 
 /**
- * Fetches the key log of an account, checks it, and stores new entries.
- * @throws Refusal for a log that breaks a rule, goes back or forks, and the page that does is not
- *   stored; AppError not_signed_in when this device signed out meanwhile, and what the account
- *   throws
+ * Fetches and verifies an account's key log, and stores new entries.
+ * @throws Refusal if the log breaks a rule, goes back or forks (the page that does so is not
+ *   stored); AppError not_signed_in if this device signed out meanwhile, and any error from the
+ *   account server
  */
 export async function pullKeyLog(
   device: Remembering,
@@ -189,11 +193,11 @@ export async function pullKeyLog(
 }
 
 /**
- * Stores a checked log where no connection depends on it yet.
- * @throws Refusal `key_log_forked` where another history of it was stored meanwhile
+ * Stores a verified log on which no connection depends yet.
+ * @throws Refusal `key_log_forked` if another history of the log was stored meanwhile
  */
 export function keepKeyLog(state: State, log: KeyLog): void {
-  // Logs are verified in slices: another request may have stored this one meanwhile.
+  // Logs are verified in slices, so another request may have stored this log meanwhile.
   requireSameHistory(state, log)
   const { account, entries, heads, vouchers } = log
   const from = (state.logs.head('keylog', account)?.seq ?? -1) + 1
@@ -205,9 +209,9 @@ export function keepKeyLog(state: State, log: KeyLog): void {
 }
 
 /**
- * Stores a checked log. A revocation in it suspends the connections of the account from now on.
- * If the log revokes this device, the facts about this device record that.
- * @throws Refusal as `keepKeyLog`
+ * Stores a verified log. If it contains a new revocation, suspends the account's connections. If it
+ * revokes this device, records that in the facts about this device.
+ * @throws Refusal as `keepKeyLog` does
  */
 export function rememberKeyLog(device: Remembering, log: KeyLog): void {
   const { state, identity } = device
@@ -225,13 +229,13 @@ export function rememberKeyLog(device: Remembering, log: KeyLog): void {
 }
 
 /**
- * Adds an entry to the key log of the own account. After a conflict, it makes the entry again on
- * top of the entry that another device added first.
- * @param next returns the entry that follows a log; null where there is nothing left to add
- * @param beside `seal_key`: the bytes of the key that a `renew` names, base64url
+ * Appends an entry to the own account's key log. After a conflict, creates the entry again so that
+ * it follows the entry that another device appended.
+ * @param next returns the entry that follows a log; null if there is nothing to append
+ * @param beside `seal_key` is the sealing key that a `renew` names, base64url
  * @returns the log with the entry
- * @throws AppError backend_error, conflict when others were faster every time, invalid_state
- *   where the log is full, and what the account and `next` throw
+ * @throws AppError backend_error, conflict if other devices were faster each time, invalid_state if
+ *   the log is full, and any error from the account server or `next`
  */
 export async function continueKeyLog(
   state: State,

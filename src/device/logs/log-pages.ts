@@ -1,45 +1,46 @@
 /**
- * Reads key logs and rosters from the account server in pages. A response has at most 16 MiB, and
- * a log can be longer. Stored entries are not read again.
+ * Reads key logs and rosters from the account server in pages.
+ *
+ * A response has at most 16 MiB, and a log can be longer. Entries that are already stored are not
+ * read again.
  */
 import { requirePlaces } from '../../crypto/logs/chain.ts'
 import { requireThat, Refusal } from '../../crypto/refusal.ts'
 
 /**
- * The largest own key log, in characters. A device needs all of it to sign the next entry, so it
- * reads all that an account server accepts: 100,000 entries of 4,096 characters.
+ * The maximum size of the own key log, in characters.
+ *
+ * A device needs the whole log to sign the next entry, so it reads all that an account server
+ * accepts: 100,000 entries of 4,096 characters.
  */
 export const MOST_OWN_CHARACTERS = 100_000 * 4096
-/** After this many unstored entries, the pages read so far are checked and stored. */
+/** After this many new entries, the pages read so far are verified and stored. */
 const MOST_UNKEPT = 4000
 
-/** A part of a log in a response of the account server. */
+/** A part of a log, as the account server returned it. */
 interface FetchedLogPage {
   readonly entries: readonly string[]
-  /** The place of the newest entry of the log. */
+  /** The seq of the log's newest entry. */
   readonly seq: number
 }
 
 interface Reading<P extends FetchedLogPage> {
-  /** Reads a page that begins at a place. */
+  /** Reads the page that begins at a seq. */
   readonly read: (from: number) => Promise<P>
-  /** The entries that were accepted before, from the first one on. */
+  /** The entries that were accepted before, beginning with the first. */
   readonly known: readonly string[]
-  /** The most characters that the log may have. */
+  /** The maximum size of the log, in characters. */
   readonly most: number
   /**
-   * Returns the place that an entry names.
-   * @throws Refusal where the form of the entry is wrong
+   * Returns the seq that an entry names.
+   * @throws Refusal if the entry is malformed
    */
   readonly seqOf: (jws: string) => number
-  /**
-   * Checks and stores a first part of the log; absent where the log is accepted whole or not at
-   * all.
-   */
+  /** Verifies and stores a first part of the log. Absent if the log must be accepted as a whole. */
   readonly keep?: (entries: readonly string[]) => Promise<void>
 }
 
-/** A log from the account server. Entries that were not stored are unchecked. */
+/** A log as the account server returned it. Entries that were not stored are unverified. */
 interface ShownLog<P extends FetchedLogPage> {
   readonly entries: readonly string[]
   /** The page with the newest entry. */
@@ -47,12 +48,14 @@ interface ShownLog<P extends FetchedLogPage> {
 }
 
 /**
- * Reads a log from the newest known entry on. Where the server does not return that entry at its
- * place, its history is another one or goes back. The log is then read from the first entry on,
- * and no part of it is stored, so that the check of the whole log gives the reason. Reading ends
- * at an entry that stands at another place than it names, because that check refuses it.
- * @throws Refusal `log_full`, `too_large`, `gap` where a page is empty before the end; what
- *   `read` and `keep` throw
+ * Reads a log from the newest known entry on.
+ *
+ * If the server does not return that entry at its seq, its history differs or was rolled back. The
+ * log is then read from the first entry, and no part is stored, so that verifying the whole log
+ * gives the reason. Reading stops at an entry that is not at the seq it names, because verification
+ * will refuse that entry.
+ * @throws Refusal `log_full`, `too_large`, `gap` if a page is empty before the end; what `read` and
+ *   `keep` throw
  */
 export async function readPages<P extends FetchedLogPage>(of: Reading<P>): Promise<ShownLog<P>> {
   const { read, known } = of
@@ -65,8 +68,8 @@ export async function readPages<P extends FetchedLogPage>(of: Reading<P>): Promi
 }
 
 /**
- * Appends a page that begins with the newest accepted entry, and reads the rest.
- * @param known how many entries were accepted
+ * Appends a page that begins with the newest accepted entry, and reads the remaining pages.
+ * @param known the number of accepted entries
  */
 async function readOn<P extends FetchedLogPage>(
   { read, known: before, most, seqOf, keep }: Reading<P>,
@@ -79,7 +82,8 @@ async function readOn<P extends FetchedLogPage>(
   let page = first
   for (;;) {
     const from = entries.length
-    // Not spread: a page of 16 MiB can have more entries than a call can have arguments.
+    // Spread syntax is not used, because a page of 16 MiB can have more entries than a call can
+    // have arguments.
     entries = entries.concat(page.entries)
     requirePlaces(entries)
     size += sizeOf(page.entries)
@@ -89,8 +93,8 @@ async function readOn<P extends FetchedLogPage>(
     // A page that begins with the newest known entry may contain nothing else.
     requireThat(page.entries.length > 0, 'gap', `entry ${from} is missing`)
     const unkept = entries.length - accepted
-    // A check takes time in proportion to the log: of a long one, several pages are stored at a
-    // time.
+    // Verifying takes time in proportion to the log's length, so for a long log several pages are
+    // verified and stored together.
     if (keep !== undefined && unkept > 0 && unkept >= Math.min(accepted / 2, MOST_UNKEPT)) {
       await keep(entries)
       accepted = entries.length
@@ -102,7 +106,7 @@ async function readOn<P extends FetchedLogPage>(
 const sizeOf = (entries: readonly string[]): number =>
   entries.reduce((size, { length }) => size + length, 0)
 
-/** Checks whether entries name the places at which they stand. */
+/** Checks whether each entry is at the seq that it names. */
 function isInPlace(
   entries: readonly string[],
   from: number,

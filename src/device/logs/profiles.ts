@@ -1,7 +1,7 @@
 /**
- * Signed profiles (protocol, section 4a), which the account server sends beside key logs and
- * rosters. A profile counts if an active device of the account signed it, and only if it is newer
- * than the stored one.
+ * Signed profiles (protocol, section 4a), which the account server sends with key logs and rosters.
+ * A profile is accepted only if an active device of the account signed it and it is newer than the
+ * stored one.
  */
 import * as v from 'valibot'
 import { SignedName } from '../../api/rest/names.ts'
@@ -12,7 +12,7 @@ import { Refusal } from '../../crypto/refusal.ts'
 import type { State } from '../../state/state.ts'
 import { keyStatusOf } from '../names.ts'
 
-/** Returns the result of `work`; null where it throws a Refusal. */
+/** Returns the result of `work`; null if it throws a Refusal. */
 export function unlessRefused<T>(work: () => T): T | null {
   try {
     return work()
@@ -23,9 +23,9 @@ export function unlessRefused<T>(work: () => T): T | null {
 }
 
 /**
- * Stores a profile from the account server, if it counts.
- * @param log the newest stored key log of the account, verified
- * @param jws undefined for none
+ * Stores a profile from the account server if it is acceptable.
+ * @param log the account's newest stored key log, verified
+ * @param jws the profile; undefined if the server sent none
  */
 export function keepProfile(state: State, log: KeyLog, jws: string | undefined): void {
   const { account } = log

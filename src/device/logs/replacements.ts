@@ -1,6 +1,7 @@
 /**
- * The replacements of a forked connection (protocol, section 4) that this device accepts: those
- * that an owner of the branch kept here opened.
+ * The replacements of a forked connection that this device accepts (protocol, section 4).
+ *
+ * An owner in this device's branch, which is the stored roster, must have created them.
  */
 import { inQuotes } from '../../api/name-text.ts'
 import { isLinked } from '../../crypto/logs/generations.ts'
@@ -14,8 +15,8 @@ import { type KnownRoster, rememberedRoster } from './roster-cache.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 
 /**
- * Returns the owners at the head of a branch, in order of joining. Each has keys that are linked
- * to those of its membership.
+ * Returns the owners at the head of a branch, in the order in which they joined. Excludes owners
+ * with keys that are not linked to the keys of their membership.
  */
 export function ownersOf(state: State, { roster, keyLogs }: KnownRoster): string[] {
   const unconfirmed = unconfirmedMembers(roster, keyLogs)
@@ -26,8 +27,8 @@ export function ownersOf(state: State, { roster, keyLogs }: KnownRoster): string
 }
 
 /**
- * Checks whether this device follows an account to a replacement. The account must be an owner of
- * the branch. If the user follows the account, it must have the keys that the user pinned.
+ * Checks whether this device may join a replacement that an account created. The account must be an
+ * owner in the branch. If the user follows the account, its keys must be the reviewed ones.
  */
 export function mayReplace(state: State, branch: KnownRoster, opener: string): boolean {
   if (!ownersOf(state, branch).includes(opener)) return false
@@ -37,8 +38,8 @@ export function mayReplace(state: State, branch: KnownRoster, opener: string): b
 }
 
 /**
- * Returns the connections that replace a forked one and continue, by id. Of several, all devices
- * prefer the first.
+ * Returns the accepted replacements of a forked connection that have not ended, by id. If there are
+ * several, all devices prefer the first.
  * @param own the own account id
  */
 export function replacementsOf(state: State, own: string, forked: string): ReplacementRow[] {
@@ -50,8 +51,9 @@ export function replacementsOf(state: State, own: string, forked: string): Repla
 }
 
 /**
- * Returns a check for accounts that left a forked connection, or were removed, in a stored
- * history. No device adds such an account to a replacement by itself.
+ * Returns a check whether an account left, or was removed, in any stored history of a fork.
+ *
+ * No device adds such an account to a replacement automatically.
  */
 export function leftOutOf(state: State, forked: string): (account: string) => boolean {
   const histories = historiesOf(state, forked)
@@ -60,8 +62,8 @@ export function leftOutOf(state: State, forked: string): (account: string) => bo
 }
 
 /**
- * Checks whether every member of one connection is in another, by the rows stored here. Accounts
- * that are left out of the replacements of `forked` do not count.
+ * Checks whether every member of one connection is in another, by the stored rows. Ignores accounts
+ * that are left out of the replacements of `forked`.
  */
 export function areAllIn(state: State, forked: string, one: string, other: string): boolean {
   const { connections } = state
@@ -73,7 +75,7 @@ export function areAllIn(state: State, forked: string, one: string, other: strin
 }
 
 /**
- * Returns the membership of an account in the connection that this one replaces; null for none.
+ * Returns an account's membership in the connection that a roster replaces; null if there is none.
  */
 export const seatBefore = (
   state: State,
@@ -85,9 +87,10 @@ export const seatBefore = (
 }
 
 /**
- * Requires that a member of a replacement has its previous keys, or keys that the user confirmed.
- * The previous keys are those of its membership in the forked connection: no reset gains a
- * membership by a fork.
+ * Requires that a member of a replacement has the keys of its previous membership.
+ *
+ * These are the keys of its membership in the forked connection. Keys that the user confirmed are
+ * accepted too. So a reset account cannot use a fork to become a member.
  * @throws AppError invalid_state
  */
 export function requireKeysOfSession(state: State, { account, generation }: RosterMember): void {
@@ -112,7 +115,7 @@ const namesOf = ({ connections, names }: State, id: string, accounts: readonly s
   return accounts.map((account) => inQuotes(nameOf(account) ?? account)).join(' or ')
 }
 
-/** Returns what happens to a forked connection, and the remedy. */
+/** Returns the sentence about what happens to a forked connection, with the remedy. */
 function nextStep(state: State, own: string, id: string): string {
   const replacement = state.replacements.inPlaceOf(id)
   if (replacement !== null) {
@@ -121,8 +124,8 @@ function nextStep(state: State, own: string, id: string): string {
   }
   const branch = rememberedRoster(state, id)
   const owners = branch === null ? [] : ownersOf(state, branch)
-  // The accounts to invite are not looked up: that would verify histories at each request for
-  // words.
+  // Which accounts to invite is not computed here, because that would verify histories at each
+  // request for words.
   if (owners.includes(own))
     return 'This device opens a new connection in its place at the next sync ("countersignd sync"), or another device of an owner does, unless both histories together leave no member to invite. If no new connection appears, create one with those who belong in it ("countersignd connection create"), and delete this one.'
   const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`

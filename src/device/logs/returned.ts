@@ -1,6 +1,6 @@
 /**
- * Members who came back by a fork. A history without a removal, or with a higher role, must not
- * undo what another history of the connection records (protocol, section 4).
+ * Members who returned by a fork. If one history removed a member or lowered its role, another
+ * history must not undo that (protocol, section 4).
  */
 import { inQuotes } from '../../api/name-text.ts'
 import {
@@ -17,7 +17,7 @@ import { rememberedRoster } from './roster-cache.ts'
 /**
  * Returns the role with which this device adds an account to a replacement. It is the lowest role
  * that the account has in any stored history of the forked connection.
- * @returns null where it left one of them or was removed there; `member` where none names it
+ * @returns null if the account left or was removed in a history; `member` if no history names it
  */
 export function roleBefore(state: State, { replaces }: Roster, account: string): RosterRole | null {
   const histories = replaces === null ? null : historiesOf(state, replaces)
@@ -30,11 +30,13 @@ const isHigher = (role: RosterRole, than: RosterRole | null | undefined): boolea
   than === null || (than === 'member' && role === 'owner')
 
 /**
- * Returns the accounts in doubt. These are the accounts that came back by a fork, those that they
- * added or made owners, and those with new keys that they confirmed. The entries of the
- * replacement decide. An account is out of doubt once another owner adds it again, or gives it a
- * role while the forked connection still has it.
- * @param lowest the lowest role that an account has in the forked connection, see `lowestRole`
+ * Returns the accounts that are in doubt.
+ *
+ * They are the accounts that returned by a fork, those that such an account added or made an owner,
+ * and those with new keys that such an account confirmed. The entries of the replacement decide. An
+ * account is no longer in doubt when another owner adds it again, or gives it a role while the
+ * forked connection still has it.
+ * @param lowest returns an account's lowest role in the forked connection, see `lowestRole`
  */
 function doubtfulIn(
   { entries }: Roster,
@@ -51,7 +53,7 @@ function doubtfulIn(
     const isByOne = doubtful.has(actor)
     if (op === 'open') judge(actor, isHigher('owner', lowest(actor)))
     if (op === 'add') {
-      // The device of an owner adds the members of the forked connection by itself, each once.
+      // An owner's device adds each member of the forked connection once, automatically.
       judge(member!, isByOne || (!seated.has(member!) && isHigher(role!, lowest(member!))))
       seated.add(member!)
     }
@@ -63,12 +65,13 @@ function doubtfulIn(
 }
 
 /**
- * Returns the members of a replacement who came back by a fork, and those that they added. A
- * member came back if the replacement has it, or has it as an owner, although it left the branch
- * kept here, or was removed or lost the owner role there. Nothing of the replacement verifies
- * while it has any such member. For members that this device added by itself, other histories
- * count like the branch. Returns none where this account left the replacement and came back: its
- * user was asked and decided.
+ * Returns the members of a replacement who returned by a fork, and the members whom they added.
+ *
+ * A member returned if it left, was removed or lost the owner role in this device's branch, but has
+ * that membership or role in the replacement. While there is such a member, no words of the
+ * replacement verify. If this device's account created the replacement, the other histories count
+ * too. Returns none if this account left the replacement and joined it again, because the user then
+ * decided.
  */
 export function returnedIn(state: State, own: string, replacement: Roster): string[] {
   const { replaces, entries, members } = replacement
@@ -77,7 +80,7 @@ export function returnedIn(state: State, own: string, replacement: Roster): stri
   const histories = historiesOf(state, replaces)
   if (branch === null || histories === null) return []
   const opener = readRosterEntry(entries[0]!).actor
-  // A device follows only an owner to a replacement by itself. Otherwise the user was asked.
+  // A device automatically joins only an owner's replacement. Otherwise the user decided.
   const isFollowed = branch.roster.members.some(
     (one) => one.account === opener && one.role === 'owner',
   )
@@ -96,10 +99,7 @@ const inviting = (connection: string, account: string) =>
 export const notInvited = (state: State, replacement: string, account: string): string =>
   `${nameOf(state, account)} was not invited, because they left or were removed in one of the two histories. ${inviting(replacement, account)}`
 
-/**
- * The error where this device invited an account that left or was removed in a history stored
- * since.
- */
+/** Returns the error for an invited account that left or was removed in a later stored history. */
 export const leftOutError = (state: State, replacement: string, account: string): AppError =>
   new AppError(
     'invalid_state',
@@ -107,6 +107,6 @@ export const leftOutError = (state: State, replacement: string, account: string)
     { details: { state: 'left_out' } },
   )
 
-/** Returns why nothing of a replacement verifies while an account is in it, and the remedy. */
+/** Returns why no words of a replacement verify while an account is in it, and the remedy. */
 export const cameBack = (state: State, replacement: string, account: string): string =>
   `${nameOf(state, account)} left the connection that this one replaces, or was removed or made an ordinary member there, and came back through the fork, or was added by such a member. No words can be checked here until an owner removes them ("countersignd connection remove-member ${replacement} ${account}") and, if they belong in it, invites them again. Or leave this connection, and approve another invitation to it.`

@@ -1,7 +1,8 @@
 /**
- * The reviewed keys of other accounts. For an account that the user does not follow, these are
- * the first keys, and those that an owner of a connection confirms. For an account that the user
- * follows, these are the keys that the user saw first or confirmed (section 3).
+ * The reviewed keys of other accounts (section 3).
+ *
+ * If the user follows an account, these are the keys that the user saw first or confirmed.
+ * Otherwise they are the account's first keys, and keys that an owner of a connection confirmed.
  */
 import { isLinked } from '../../crypto/logs/generations.ts'
 import type { KeyLog } from '../../crypto/logs/key-log.ts'
@@ -11,9 +12,10 @@ import type { State } from '../../state/state.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 
 /**
- * Checks whether an owner confirmed keys of a followed account that the user has not confirmed.
- * The account server and that owner may have made them. Nothing is sealed to them, and none of
- * their words verify. Keys that the recovery key links to reviewed keys are not doubted.
+ * Checks whether an owner confirmed a followed account's keys that the user has not confirmed.
+ *
+ * The account server and that owner may have forged such keys. So nothing is sealed to them, and
+ * their words do not verify. Keys that the recovery key links to reviewed keys are not doubted.
  */
 export function isDoubted(state: State, { account, generation }: RosterMember): boolean {
   const row = state.trust.get(account)
@@ -23,9 +25,10 @@ export function isDoubted(state: State, { account, generation }: RosterMember): 
 }
 
 /**
- * Requires that a followed account has reviewed keys: the account server may return others by
- * now.
- * @param confirmed whether the user must have confirmed them as well
+ * Requires that a key log has the reviewed keys if the user follows its account.
+ *
+ * The account server may return other keys than those that the user reviewed.
+ * @param confirmed whether the user must follow the account and must have confirmed the keys
  * @throws AppError invalid_state
  */
 export function requireLooked({ trust }: State, log: KeyLog, confirmed: boolean): void {

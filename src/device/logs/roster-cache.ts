@@ -1,7 +1,9 @@
 /**
- * Rosters in the state database of this device, with their key logs. Every entry was verified in
- * full before it was stored, so that reading verifies no signature again; every other rule is
- * checked. A state database from a backup is authenticated with the backup (AES-256-GCM).
+ * The rosters in this device's state database, with their key logs.
+ *
+ * Every entry was verified completely before it was stored. So reading skips the signatures but
+ * checks every other rule. A state database from a backup was authenticated with the backup
+ * (AES-256-GCM).
  */
 import { lastPlace } from '../../crypto/logs/chain.ts'
 import { readConsent } from '../../crypto/logs/consent.ts'
@@ -20,13 +22,13 @@ import { readFacts } from '../identity/identity.ts'
 import { rememberedKeyLogs, rememberedLog } from '../identity/key-log-cache.ts'
 import { noteUnagreed, wasListed } from './refused-connections.ts'
 
-/** A checked roster, and the newest stored key logs of all accounts that it names. */
+/** A verified roster, and the newest stored key logs of all accounts that it names. */
 export interface KnownRoster {
   readonly roster: Roster
   readonly keyLogs: KeyLogs
 }
 
-/** Returns the stored roster of a connection; null for none. */
+/** Returns the stored roster of a connection; null if there is none. */
 export function rememberedRoster(state: State, connection: string): KnownRoster | null {
   const entries = state.logs.read('roster', connection)
   if (entries.length === 0) return null
@@ -34,7 +36,10 @@ export function rememberedRoster(state: State, connection: string): KnownRoster 
   return { roster: verifyRoster(connection, entries, keyLogs, lastPlace(entries)), keyLogs }
 }
 
-/** Stores the valid entries of another history that the stored one does not have, as evidence. */
+/**
+ * Stores, as evidence of a fork, the valid entries of another history that are not in the stored
+ * one.
+ */
 export function keepFork(
   { logs, forks }: State,
   connection: string,
@@ -48,8 +53,8 @@ export function keepFork(
 }
 
 /**
- * Stores a checked roster, and records whether this account must leave the connection.
- * @throws Refusal roster_forked where another history was stored meanwhile; this one is then
+ * Stores a verified roster, and records whether this account must leave the connection.
+ * @throws Refusal roster_forked if another history was stored meanwhile; the given one is then
  *   stored as evidence
  */
 export function rememberRoster(state: State, roster: Roster): void {
@@ -68,17 +73,19 @@ export function rememberRoster(state: State, roster: Roster): void {
   })
 }
 
-/** Checks whether no newer entry of this connection is stored. */
+/** Checks that no newer entry of this connection is stored. */
 export const isNewest = ({ logs }: State, { connection, seq }: Roster): boolean =>
   (logs.head('roster', connection)?.seq ?? -1) <= seq
 
 /**
- * Returns the revoked device that signed the consent of an account to a connection (protocol,
- * section 4). A revoked device can sign a consent at a place of the key log before its revocation,
- * and no verifier can distinguish that from a consent signed in time. A device that already has the
- * revocation when it sees the account join therefore leaves.
- * @param log the newest key log of the account
- * @returns null where an active device has signed in the connection since
+ * Returns the revoked device that signed an account's consent to a connection (protocol, section
+ * 4).
+ *
+ * A revoked device can sign a consent that names a key log position before the revocation, and no
+ * verifier can distinguish it from a consent that was signed in time. So a device that already has
+ * the revocation when it sees the account join must leave.
+ * @param log the account's newest key log
+ * @returns null if there is none, or if an active device has signed in the connection since
  */
 export function revokedConsenter(roster: Roster, log: KeyLog): string | null {
   const active = new Set(log.active.map(({ id }) => id))
@@ -89,11 +96,12 @@ export function revokedConsenter(roster: Roster, log: KeyLog): string | null {
 }
 
 /**
- * Records a connection to leave, when a roster with new entries is stored. A device that has not
- * listed the connections of its account before cannot distinguish an old membership from a new
- * one. It leaves the judgement to the devices that were there.
- * @param from the number of the first new entry
- * @param log returns the newest key log of the own account
+ * Records that this account must leave a connection, when a roster with new entries is stored.
+ *
+ * A device that has not listed the account's connections before cannot distinguish old memberships
+ * from new ones, so it leaves the decision to the account's other devices.
+ * @param from the seq of the first new entry
+ * @param log returns the own account's newest key log
  */
 function judgeConsent(
   state: Pick<State, 'meta'>,

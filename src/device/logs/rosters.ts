@@ -1,6 +1,8 @@
 /**
- * Rosters from the account server: fetched with the key logs that they depend on, and checked.
- * They must continue what was seen before. Of two valid histories, both are stored as evidence.
+ * Fetches rosters from the account server with the key logs that they depend on, and verifies them.
+ *
+ * A roster must continue what was stored before. If there are two valid histories, both are stored
+ * as evidence.
  */
 import type { Account } from '../../api/port.ts'
 import { entryHash } from '../../crypto/jose/jws.ts'
@@ -22,10 +24,10 @@ import { type KnownRoster, keepFork, rememberRoster } from './roster-cache.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 
 /**
- * Returns the key logs of accounts. Fetches those that are longer than their stored part.
- * @param lengths the newest seq of each, according to the account server; it only decides whether
- *   there is more to fetch
- * @throws Refusal for a log that breaks a rule, goes back or forks
+ * Returns the key logs of accounts. Fetches a log only if it is longer than its stored part.
+ * @param lengths each log's newest seq, as the account server reports it; used only to decide
+ *   whether there is more to fetch
+ * @throws Refusal if a log breaks a rule, goes back or forks
  */
 async function keyLogsOf(
   device: Remembering,
@@ -42,10 +44,10 @@ async function keyLogsOf(
   return keyLogs
 }
 
-/** Two entries (JWSs) at one place of a roster. */
+/** Two entries (JWSs) with the same seq in a roster. */
 export type RosterFork = readonly [one: string, other: string]
 
-/** Returns what this device has seen of a roster; undefined for nothing. */
+/** Returns what this device has stored of a roster; undefined if nothing. */
 function seenOf({ logs }: Remembering['state'], connection: string) {
   const entries = logs.read('roster', connection)
   const heads = entries.map(entryHash)
@@ -53,9 +55,9 @@ function seenOf({ logs }: Remembering['state'], connection: string) {
 }
 
 /**
- * Checks a roster against what was seen of it.
- * @throws Refusal as `verifyRoster` does; of a roster that forks, the other history is stored as
- *   far as it is valid
+ * Verifies a roster against its stored entries.
+ * @throws Refusal as `verifyRoster` does; if the roster forks, the valid part of the other history
+ *   is stored
  */
 async function judgeRoster(
   { state }: Remembering,
@@ -68,7 +70,7 @@ async function judgeRoster(
     return await inSlices(verifyingRoster(connection, entries, keyLogs, known))
   } catch (error) {
     if (error instanceof Refusal && error.reason === 'roster_forked') {
-      // A list can have both successors of one entry: it is refused at the second.
+      // A list can contain both successors of an entry. It is then refused at the second one.
       const second = entries.slice(Number(error.details.entry)).slice(0, 1)
       const valid = validPart(connection, entries, keyLogs, state.logs.read('roster', connection))
       keepFork(state, connection, [...new Set([...(valid?.entries ?? []), ...second])])
@@ -78,13 +80,13 @@ async function judgeRoster(
 }
 
 /**
- * Fetches the roster of a connection in pages from the newest stored entry on, and checks it. Of
- * a roster of several pages, it stores the first ones as they arrive. The newest page is not
- * stored.
- * @returns also `fresh`: whether there was a new entry; and `fork`: for a connection that
- *   replaces another, the fork of that one according to the account server
- * @throws Refusal for a roster or a key log that breaks a rule, goes back or forks, `too_large`;
- *   of a roster that forks, the other history is stored
+ * Fetches a roster in pages from the newest stored entry on, and verifies it.
+ *
+ * If there are several pages, stores all but the last as they arrive.
+ * @returns also `fresh`, whether there was a new entry; and `fork`, for a connection that replaces
+ *   another: the fork of the replaced one, as the account server reports it
+ * @throws Refusal if the roster or a key log breaks a rule, goes back or forks, or is too large
+ *   (`too_large`); if the roster forks, the other history is stored
  */
 export async function fetchRoster(
   device: Remembering,
@@ -93,7 +95,8 @@ export async function fetchRoster(
 ): Promise<KnownRoster & { fresh: boolean; fork: RosterFork | null }> {
   const { state } = device
   const before = state.logs.head('roster', connection)
-  // The account server did not leave out an entry that was signed here meanwhile.
+  // Compared with what was stored before the request: an entry that was signed here meanwhile
+  // cannot be in the response.
   const judge = async (entries: readonly string[], keyLogs: KeyLogs) => {
     const seen = seenOf(state, connection)
     const known =
@@ -111,7 +114,7 @@ export async function fetchRoster(
     most: state.logs.mostCharacters,
     seqOf: (jws) => readRosterEntry(jws).seq,
     async keep(part) {
-      // The kept branch of a forked connection does not grow after the fork was seen.
+      // This device's branch does not grow after the fork was seen.
       if (state.forks.has(connection)) return
       const keyLogs = await keyLogsOf(device, account, accountsInRoster(part), placesIn(part))
       rememberRoster(state, await judge(part, keyLogs))
@@ -137,10 +140,10 @@ export async function fetchRoster(
 }
 
 /**
- * Judges two entries at one place of a stored roster that an owner presents. The history forks
- * where one of them is stored and the other is valid too. The other one is then stored.
- * @returns whether it forks
- * @throws what the account throws
+ * Checks two entries with the same seq that an owner presents. The history forks if one is stored
+ * and the other is valid too. The other one is then stored.
+ * @returns whether the history forks
+ * @throws any error from the account server
  */
 export async function judgeFork(
   device: Remembering,
@@ -164,7 +167,7 @@ export async function judgeFork(
   }
 }
 
-/** Returns the newest places of key logs that entries (JWSs) name, by account. */
+/** Returns, by account, the newest key log seqs that entries (JWSs) name. */
 function placesIn(entries: readonly string[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>()
   const note = (account: string, { seq }: { seq: number }) =>

@@ -1,6 +1,4 @@
-/**
- * The events in the verified key log of an account. Their times are those that the entries claim.
- */
+/** The events in an account's verified key log. Their times are those that the entries claim. */
 import { LAST_MS, timeAt } from '../../api/fields.ts'
 import type { TrustEvent } from '../../api/rest/trust-cards.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
@@ -17,15 +15,15 @@ const EVENTS = {
 
 export interface KeyEvent extends Pick<TrustEvent, 'at' | 'event'> {
   readonly seq: number
-  /** The id of the signing key of the device that was added or revoked. */
+  /** The signing key's id of the device that was added or revoked. */
   readonly kid: string
 }
 
-/** Returns the time that an entry of a key log claims, Unix milliseconds. */
+/** Returns the time that a key log entry claims, Unix milliseconds. */
 export const entryTime = (entry: string): number =>
   Math.min(Number(parseJws(entry, 'keylog+jws').payload.get('at')) * 1000, LAST_MS)
 
-/** Returns the events of a log, newest first. A renewed sealing key is no event. */
+/** Returns the events of a log, newest first. The renewal of a sealing key is not an event. */
 export function keyEvents({
   entries,
   devices,
@@ -49,8 +47,9 @@ export function keyEvents({
 const REPLACED: readonly KeyEvent['event'][] = ['keys_changed', 'keys_recovered']
 
 /**
- * Returns how often an account replaced all its devices since a time, with the recovery key or
- * not.
+ * Returns how many times an account replaced all its devices since a time.
+ *
+ * Replacements with and without the recovery key count.
  */
 export function changesSince(state: State, account: string, since: string): number {
   const log = rememberedLog(state, account)

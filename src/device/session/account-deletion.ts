@@ -1,10 +1,10 @@
 /**
- * Deletes the account: first its memberships, then the data at the server, then this device's.
+ * Deletes the account: first its memberships, then its data at the server, then this device's data.
  *
- * This device signs that it leaves its connections, as far as it can. The account server deletes
- * everything, and only then this device deletes its data. Nothing is deleted here while it is
- * unknown whether the account is gone. Once it is gone, the next start or attempt completes the
- * deletion, even after a crash.
+ * This device signs that it leaves its connections, if it can. Then the account server deletes
+ * everything, and only after that this device deletes its data. While it is unknown whether the
+ * account was deleted, nothing is deleted here. After a crash, the next start or attempt completes
+ * the deletion.
  */
 import { setImmediate } from 'node:timers/promises'
 import { every } from '../../api/cursor.ts'
@@ -21,21 +21,21 @@ import { forgetMachineKey } from './credentials.ts'
 import { leaveOrEnd } from '../connections/members.ts'
 import type { DeviceSession } from './session.ts'
 
-/** How many connections are left concurrently. */
+/** The number of connections that are left concurrently. */
 const AT_ONCE = 8
 /**
- * How long leaving may take, in milliseconds.
+ * The maximum time for leaving connections, in milliseconds.
  *
- * The account server ends the remaining memberships. Their other members still get a new secret.
+ * The account server ends the remaining memberships. The other members still get a new secret.
  */
 const LEAVING_MS = 60_000
 
-/** Codes that mean the account server did not answer, or not in a valid form. */
+/** Codes that mean that the account server did not respond, or sent an invalid response. */
 const AWAY: readonly ErrorCode[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
 /**
- * Codes that mean the account is gone.
+ * Codes that mean that the account was deleted.
  *
- * A remote server rejects the session, the embedded one the device.
+ * A remote server then rejects the session, the embedded server the device.
  */
 const GONE: readonly ErrorCode[] = ['not_signed_in', 'invalid_token']
 
@@ -54,7 +54,7 @@ interface AccountDeletionContext {
 /**
  * Returns the error for a deletion that the account server did not confirm.
  *
- * Nothing was deleted here. Connections that were left stay left.
+ * Nothing was deleted on this device. Connections that were left stay left.
  */
 const unheard = (error: AppError) =>
   new AppError(
@@ -70,9 +70,9 @@ async function connectionsOf({ state }: DeviceContext, account: Account): Promis
 }
 
 /**
- * Leaves all connections for which this device can sign.
+ * Leaves all connections for which this device can sign a `leave`.
  *
- * Stops if the server is unavailable, because the deletion would fail for the same reason.
+ * Stops if the server is unavailable, because the deletion would then fail too.
  * @throws AppError backend_timeout, backend_unavailable, not_signed_in
  */
 async function leaveAll(
@@ -97,11 +97,11 @@ async function leaveAll(
   async function some(): Promise<void> {
     for (let next = rest.pop(); next !== undefined && now() < until; next = rest.pop()) {
       await leaveOne(next)
-      // Yield to the event loop: an embedded account server answers without leaving the thread.
+      // Yields to the event loop, because an embedded account server responds without doing so.
       await setImmediate()
     }
   }
-  // All runs end before a failure is thrown.
+  // Waits until all have ended before it throws a failure.
   const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, some))
   const failed = ends.find((end) => end.status === 'rejected')
   if (failed !== undefined) throw failed.reason
@@ -110,9 +110,9 @@ async function leaveAll(
 /**
  * Requests the deletion from the account server.
  *
- * The session was valid a moment ago. If it is rejected now, an earlier attempt succeeded, or
- * another device revoked this one at that moment. The two cannot be distinguished: this device
- * then deletes its data in both cases, and in the second one the account continues to exist.
+ * The session was just valid. If the server rejects it now, either an earlier attempt succeeded, or
+ * another device revoked this one at that moment. The two cases cannot be distinguished, so this
+ * device deletes its data in both. In the second case the account continues to exist.
  */
 async function askServer(
   { state, now }: AccountDeletionContext,
@@ -130,7 +130,7 @@ async function askServer(
   }
 }
 
-/** Deletes all local data of an account that is gone. */
+/** Deletes all local data of an account that was deleted at the account server. */
 async function forgetAll({ keychain, seat, log }: AccountDeletionContext): Promise<void> {
   const who = seat.identity()
   forgetMachineKey(keychain)
@@ -140,9 +140,9 @@ async function forgetAll({ keychain, seat, log }: AccountDeletionContext): Promi
 
 /**
  * Deletes the signed-in account at the account server and then on this device.
- * @throws AppError invalid_state, `last_owner`, for the only owner of an organisation with other
- *   members; backend_… if the server did not confirm; not_signed_in if it rejects the session.
- *   Nothing is deleted here in these cases.
+ * @throws AppError invalid_state with `state` `last_owner` for the only owner of an organisation
+ *   with other members; backend_… if the server did not confirm the deletion; not_signed_in if the
+ *   server rejects the session. In these cases nothing is deleted here.
  */
 export async function requestAccountDeletion(
   of: AccountDeletionContext,
@@ -155,7 +155,7 @@ export async function requestAccountDeletion(
     // Checked before anything is signed, because leaving a connection cannot be undone.
     await account.deletion.read({})
     unmarkAsked(state)
-    // The keychain must be accessible, to sign now and to delete its entries later.
+    // Requires an accessible keychain now, to sign and later to delete its entries.
     await device.identity.keys()
     await leaveAll(of, device, account)
     await askServer(of, account, session)
@@ -167,17 +167,17 @@ export async function requestAccountDeletion(
 }
 
 /**
- * Completes a deletion at start-up if its answer was lost.
+ * Completes a deletion at start-up if its response was lost.
  *
- * Only asks the account server whether the account still exists. It does not request the deletion
- * again, since that is the user's decision.
- * @returns whether the account is gone, and its data deleted here
+ * Only asks the account server whether the account still exists. Does not request the deletion
+ * again, because that is the user's decision.
+ * @returns whether the account was deleted, and therefore its data here too
  */
 export async function finishDeletion(of: AccountDeletionContext): Promise<boolean> {
   const { state, seat, log } = of
   const session = seat.identity()?.session
   try {
-    // The end of a later session does not prove that the account was deleted.
+    // If a later session has ended, that does not prove that the account was deleted.
     if (session !== undefined && isAsked(state, session)) await seat.account().deletion.read({})
     unmarkAsked(state)
     return false

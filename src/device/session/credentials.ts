@@ -1,8 +1,9 @@
 /**
- * The credentials of a sign-in: the code that a user waits for, or the key of a machine account on
- * a headless device. Of a code the mailbox, the account server and the time are stored; the code
- * itself is used and not stored. The key replaces the code. It stays in the keychain, so that a
- * lost session is renewed without user interaction.
+ * The credentials of a sign-in: a user's code, or a machine account's key on a headless device.
+ *
+ * For a code, the mailbox, the account server and the time are stored, but not the code itself. A
+ * machine account's key stays in the keychain, so that a lost session can be renewed without a
+ * user.
  */
 import type { MachineKey } from '../../api/local/index.ts'
 import type { UnauthenticatedClient } from '../../api/port.ts'
@@ -15,9 +16,9 @@ import { measureOffset } from '../codes/clock.ts'
 
 const CODE_SENT = 'sign_in_code'
 /**
- * The lifetime of a code at an account server, in milliseconds.
+ * The lifetime of a code, in milliseconds.
  *
- * It is measured by this device's clock only, because the server's clock may differ widely.
+ * It is measured only with this device's clock, because the server's clock may differ widely.
  */
 const LIFETIME_MS = 15 * 60_000
 
@@ -37,7 +38,7 @@ export function keepSignInCode({ meta }: Meta, server: string, email: string, no
 }
 
 /**
- * Returns the mailbox to which this account server sent a code that is still valid, or null.
+ * Returns the mailbox to which this account server sent a code that is still valid; otherwise null.
  * @param now Unix milliseconds
  */
 export function mailboxOfCode({ meta }: Meta, server: string | null, now: number): string | null {
@@ -50,13 +51,13 @@ export function mailboxOfCode({ meta }: Meta, server: string | null, now: number
 /** Deletes the record of a code that was sent. */
 export const dropCode = ({ meta }: Meta): void => meta.delete(CODE_SENT)
 
-/** Returns the credential of a code. Only the account server has the mailbox of the code. */
+/** Returns the credential for a code. Only the account server knows the code's mailbox. */
 export const codeCredential = (code: string): SignInCredential => ({
   holder: null,
   machine: null,
   name: null,
   present: async () => ({ code }),
-  // The cause is omitted, because the error of a remote server may quote the code.
+  // The cause is omitted, because a remote server's error may quote the code.
   refused: () =>
     new AppError(
       'not_signed_in',
@@ -67,7 +68,11 @@ export const codeCredential = (code: string): SignInCredential => ({
 
 /** A credential that gives access to an account. */
 export interface SignInCredential {
-  /** The machine that signs in; null for a code, for which the account server names the mailbox. */
+  /**
+   * The machine account that signs in; null for a code.
+   *
+   * For a code, the account server names the mailbox.
+   */
   readonly holder: string | null
   readonly machine: string | null
   /** The name in a machine account's key file; null for a user, or if the file has none. */
@@ -76,13 +81,13 @@ export interface SignInCredential {
   present(): Promise<{ code: string } | { assertion: string }>
   /** Returns the error for a credential that the server rejects. */
   refused(cause: AppError): AppError
-  /** Stores the credential, if it is used for unattended sign-ins. */
+  /** Stores the credential if it can be used for sign-ins without a user. */
   keep(): void
 }
 
 const ENTRY = 'machine'
 
-/** Returns the key that is stored for unattended sign-ins, or null. */
+/** Returns the stored key for sign-ins without a user; null if there is none. */
 export function readMachineKey(keychain: Keychain): MachineKey | null {
   const stored = keychain.get(ENTRY)
   return stored === null ? null : (JSON.parse(stored) as MachineKey)
@@ -102,17 +107,17 @@ async function keyPair({ x, d }: MachineKey): Promise<KeyPair> {
     const pair = signingKeyFrom(decodeBase64url(d))
     if (pair.jwk.x === x) return pair
   } catch {
-    // The error must not reveal why a secret is invalid.
+    // The error must not reveal why the private key is invalid.
   }
   throw unfit()
 }
 
 /**
  * Returns the credential of a machine account.
- * @param of `server` is the origin of the account server that this device is configured for;
- *   `now` gives Unix milliseconds
- * @throws AppError validation_failed if the halves do not belong together, invalid_state for a
- *   key of another server
+ * @param of `server` is the origin of the account server that this device is configured for; `now`
+ *   returns Unix milliseconds
+ * @throws AppError validation_failed if the private and public key do not match, invalid_state if
+ *   the key is for another server
  */
 export async function machineCredential(
   key: MachineKey,
@@ -125,7 +130,7 @@ export async function machineCredential(
 ): Promise<SignInCredential> {
   const { server, now, keychain, door } = of
   const origin = URL.parse(key.token_endpoint)?.origin
-  // A key of another server would reveal a customer of that server to this one.
+  // A key for another server would reveal to this server that the account is a customer there.
   if (origin !== server)
     throw new AppError(
       'invalid_state',
@@ -139,7 +144,7 @@ export async function machineCredential(
     name: key.name ?? null,
     present: async () => {
       const { signAssertion } = await import('../../crypto/jose/client-assertion.ts')
-      // An assertion is valid for minutes by the server's clock.
+      // An assertion is valid only for minutes by the server's clock.
       const offset = await measureOffset(door.clock, now)
       const at = Math.floor((now() + offset) / 1000)
       return { assertion: await signAssertion({ machine, audience: server, at }, pair) }

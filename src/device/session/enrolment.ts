@@ -1,8 +1,8 @@
 /**
- * Enrols this device at the embedded account server without user interaction.
+ * Enrols this device at the embedded account server, without user interaction.
  *
- * The device makes its keys and becomes the first of a new account. Signing in to another account
- * server, for users and machine accounts, is in sign-in.ts.
+ * The device creates its keys and is the first device of a new account. `sign-in.ts` has the
+ * sign-in to another account server, for users and machine accounts.
  */
 import type { UnauthenticatedClient } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -29,9 +29,9 @@ interface Draft {
 }
 
 /**
- * Makes new keys and the entry that names them.
+ * Creates new keys and the key log entry that names them.
  *
- * The keys are in the keychain before anything refers to them.
+ * The keys are stored in the keychain before anything refers to them.
  */
 async function newDraft(state: State, keychain: Keychain, now: number): Promise<Draft> {
   const keys = await newDeviceKeys()
@@ -45,14 +45,13 @@ async function newDraft(state: State, keychain: Keychain, now: number): Promise<
 }
 
 /**
- * Enrols this device as the first of a new account.
+ * Enrols this device as the first device of a new account.
  *
- * After a crash the device sends the same entry again at its next start. The server recognises it
- * and makes no second account.
+ * After a crash, the device sends the same entry again at its next start. The server recognises the
+ * entry and does not create a second account.
  * @param codeFor gets a one-time enrolment code for this account from the server
  * @param now Unix milliseconds
- * @throws StartError configuration if another sign-in was not completed, and what the server
- *   throws
+ * @throws StartError configuration if another sign-in was not completed, and what the server throws
  */
 export async function enrol(
   state: State,
@@ -89,8 +88,8 @@ export async function enrol(
     rememberName(state, names.display_name)
     state.meta.delete(DRAFT)
   })
-  // A copy of the folder without the write-ahead log must not look like an unused one, which
-  // would enrol again.
+  // A copy of the folder without the write-ahead log must not look unused, because it would enrol
+  // again.
   state.checkpoint()
   return openIdentity(state, keychain) as Identity
 }

@@ -1,10 +1,10 @@
 /**
- * The approval of a further device, on the new device.
+ * The new device's side of a device approval.
  *
- * The new device commits to its keys and a nonce, binds to the first answer, and reveals them. It
- * accepts the key log of its account once the four words of the approving device were typed here
- * and the log names this device as the answer promised. Nonces and words are in memory only:
- * after a restart a new attempt begins with the same keys.
+ * The new device commits to its keys and a nonce, accepts only the first answer, and then reveals
+ * keys and nonce. The user types the approving device's four words here. The new device then
+ * accepts the account's key log if the log names it as the answer promised. Nonces and words are
+ * only in memory, so after a restart a new attempt begins with the same keys.
  * @see protocol, section 3
  */
 import { randomBytes } from 'node:crypto'
@@ -34,32 +34,35 @@ import { type Identity, changeFacts } from '../identity/identity.ts'
 import { fetchKeyLog, withLogRefusals, keepKeyLog } from '../logs/key-log.ts'
 
 /**
- * Key in `meta`: the log head that was checked here, base64url, until the server has recorded it.
+ * The meta key for the log head that was verified here, base64url, until the server has recorded
+ * it.
  */
 const CHECKED = 'approval_checked'
 
 export interface OwnApproval {
-  /** Returns the four words of this device, or null before the attempt has reached them. */
+  /** Returns this device's four words; null if the attempt has not progressed that far. */
   words(identity: Identity): string | null
   /**
-   * Begins an attempt and ends an open one.
+   * Begins an attempt. Ends an attempt that is open.
    *
-   * If the words of an earlier attempt were compared before a crash, that attempt is completed.
+   * If a crash happened after the words of an earlier attempt were compared, completes that
+   * attempt.
    * @returns whether this device is approved
-   * @throws AppError rate_limited, and what the account throws
+   * @throws AppError rate_limited, and any error from the account server
    */
   begin(of: Asking): Promise<boolean>
   /**
-   * Advances the open attempt to the state of the approving device. Called each second.
-   * @throws AppError invalid_state if none is open, conflict if the server no longer has it,
-   *   rate_limited, backend_error for an invalid answer, and what the account throws
+   * Advances the open attempt as far as the approving device has progressed. Call it every second.
+   * @throws AppError invalid_state if no attempt is open, conflict if the server no longer has the
+   *   attempt, rate_limited, backend_error for an invalid answer, and any error from the account
+   *   server
    */
   advance(of: Asking): Promise<void>
   /**
-   * Compares the approving device's words, verifies and stores the key log, and posts the check.
-   * @param words as read from the approving device's screen
-   * @throws AppError invalid_state, word_count, unknown_word, validation_failed, backend_error,
-   *   and what the account throws
+   * Compares the approving device's words, verifies and stores the key log, and reports the result.
+   * @param words the words that the user read from the approving device's screen
+   * @throws AppError invalid_state, word_count, unknown_word, validation_failed, backend_error, and
+   *   any error from the account server
    */
   confirm(of: Asking, words: string): Promise<void>
 }
@@ -76,7 +79,7 @@ interface Open {
   readonly commitment: string
   readonly reveal: Reveal
   readonly keys: LoggedKeys
-  /** The first answer, to which this device is bound, and the words derived from it. */
+  /** The first answer, which is the only accepted one, and the words derived from it. */
   bound: {
     readonly answer: ApprovalAnswer
     readonly shownHere: readonly string[]
@@ -120,7 +123,7 @@ const wasRevoked = (cause: Refusal) =>
   )
 
 /**
- * Requires that the entry which added this device satisfies the rule of section 3.
+ * Requires that the entry that added this device follows the rule of section 3.
  * @throws AppError
  */
 function requireOwn(log: KeyLog, { device, keys }: Open, { seq }: ApprovalAnswer): void {
@@ -137,8 +140,8 @@ function requireOwn(log: KeyLog, { device, keys }: Open, { seq }: ApprovalAnswer
 }
 
 /**
- * Makes the new device's side. One attempt is open at a time. Calls must not overlap.
- * @param of `now` gives Unix milliseconds
+ * Creates the new device's side. At most one attempt is open at a time. Calls must not overlap.
+ * @param of `now` returns Unix milliseconds
  */
 export function newOwnApproval(of: { state: State; now: () => number }): OwnApproval {
   const { state, now } = of
@@ -156,7 +159,7 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
     return run
   }
 
-  /** Posts a completed check to the server. Returns whether there was one. */
+  /** Reports a completed verification to the server. Returns whether there was one. */
   async function finish(account: Account): Promise<boolean> {
     const head = state.meta.get(CHECKED) as string | null
     if (head === null) return false
@@ -184,7 +187,9 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
     return false
   }
 
-  /** Binds to an answer. The attempt counts from here, since the nonce may now be sent. */
+  /**
+   * Accepts the first answer. The attempt counts from now on, because the nonce may now be sent.
+   */
   function bind(run: Open, { nonce, seq, head }: Relayed): void {
     const [answer, words] = judgedRelay(() => {
       const given = { nonce: decodeBase64url(nonce), seq, head: decodeBase64url(head) }

@@ -1,7 +1,7 @@
 /**
- * Prepares a reset: what the recovery key has to sign, and whether it is the right key.
+ * Prepares a reset: what the recovery key must sign, and whether it is the right key.
  *
- * The words of the paper stay in the command line, so that this device never has them.
+ * The words on the paper stay in the command line, so this device never has them.
  */
 import type { ResetPlan } from '../../api/local/index.ts'
 import type { UnauthenticatedClient } from '../../api/port.ts'
@@ -28,9 +28,9 @@ const otherKey = () =>
   )
 
 /**
- * Returns what a credential gives access to, if it may be reset with this recovery key.
- * @param key `x` of its JWK, or null for a reset without one
- * @throws AppError invalid_state for a key that would link no generation, and as `opensOf` does
+ * Returns what a credential gives access to, if the account can be reset with this recovery key.
+ * @param key the recovery key, `x` of its JWK; null for a reset without a recovery key
+ * @throws AppError invalid_state if the key would not link any generation, and as `opensOf` does
  */
 export async function opensForReset(
   door: UnauthenticatedClient,
@@ -47,8 +47,8 @@ export async function opensForReset(
 }
 
 /**
- * Returns what the reset will sign.
- * @throws AppError as `planned` does: invalid_state for an account without a device
+ * Returns what the recovery key must sign for the reset.
+ * @throws AppError as `planned` does: invalid_state if the account has no device
  */
 export async function resetPlan(
   ground: SignInContext,
@@ -59,7 +59,7 @@ export async function resetPlan(
   const log = opens.log!
   const hasKey = linkingKeys(log.generations).length > 0
   const { device } = draft
-  // The account server already accepted the reset, and its answer was lost.
+  // The account server accepted the reset earlier, but its response was lost.
   if (log.devices.has(device)) return { has_recovery_key: hasKey, unsigned: null }
   const unsigned = { ...placeAfterHead(log), device, keys: publicKeys(draft.keys) }
   return { has_recovery_key: hasKey, unsigned }

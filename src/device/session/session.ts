@@ -1,9 +1,9 @@
 /**
  * The session: which account is signed in on this device.
  *
- * It changes at run time, when a user signs in, is approved, or signs out. Each call uses the
- * session of that moment. Signing out deletes all data of the account, even if the process is
- * killed meanwhile.
+ * The session changes while the daemon runs, when a user signs in, is approved, or signs out. Each
+ * call uses the current session. Signing out deletes all data of the account, even if the process
+ * is killed during the sign-out.
  */
 import { clientOf } from '../../api/client.ts'
 import { signedIn } from '../../api/device/index.ts'
@@ -28,9 +28,9 @@ function eachCall(
   around: (call: AccountCall) => AccountCall,
 ): SessionAccount {
   /**
-   * Wraps each call of `calls`.
+   * Returns an account with `around` applied to each of its calls.
    *
-   * The result has the same calls, so the mapped types need not check them again.
+   * The groups and calls are the same, so the type cast is safe.
    */
   function wrapped(calls: Account): Account {
     const groups = {}
@@ -41,7 +41,7 @@ function eachCall(
           Object.entries(all[group] ?? {}).map(([name, call]) => [name, around(call)]),
         )
       let made: ReturnType<typeof make> | null = null
-      // A group is made at its first use, because a daemon needs few of them when it starts.
+      // A group is created at its first use, because a daemon needs few groups when it starts.
       Object.defineProperty(groups, group, { enumerable: true, get: () => (made ??= make()) })
     }
     return groups as Account
@@ -54,20 +54,21 @@ function eachCall(
     : Object.assign(all, { acting: (act: Act) => wrapped(acting(act)) })
 }
 
-/** An account, optionally with a function that makes several requests parts of one operation. */
+/** An account, optionally with a function that lets several requests belong to one operation. */
 export type SessionAccount = Account & { readonly acting?: (act: Act) => Account }
 
 /**
  * The maximum number of attempts of a call.
  *
- * The second attempt may still fail together with a call that was in flight with the old session.
- * The third one does not.
+ * The second attempt may fail together with a call that was in flight with the old session. The
+ * third attempt does not.
  */
 const TRIES = 3
 
 /**
- * Returns the same account. A call that the server rejects for an ended session is repeated.
- * @param again makes the new session; called once for all calls that wait for it
+ * Returns the same account, which repeats a call if the server rejects it because the session
+ * ended.
+ * @param again creates the new session; called once for all calls that wait for it
  */
 export function renewing(account: SessionAccount, again: () => Promise<unknown>): SessionAccount {
   let renewal: Promise<unknown> | null = null
@@ -92,31 +93,31 @@ export function renewing(account: SessionAccount, again: () => Promise<unknown>)
   return eachCall(account, around)
 }
 
-/** Key in `meta`: set from the beginning of a sign-out until all data is deleted. */
+/** The meta key that is set from the beginning of a sign-out until all data is deleted. */
 const LEAVING = 'leaving'
 
 export interface DeviceSession {
-  /** Returns the signed-in identity, or null. */
+  /** Returns the signed-in identity; null if there is none. */
   identity(): Identity | null
-  /** Returns this device as a member of its account, or null if signed out or not yet approved. */
+  /** Returns this device; null if it is signed out or not yet approved. */
   device(): LocalDevice | null
-  /** Returns the account for requests of this device. Signed out, its calls throw not_signed_in. */
-  account(): SessionAccount
-  /** Returns the error for an operation that needs a signed-in user when there is none. */
-  absent(): AppError
   /**
-   * Returns the message for the user if the server's last answer rejected the session, else null.
+   * Returns the account for this device's requests. If signed out, its calls throw not_signed_in.
    */
+  account(): SessionAccount
+  /** Returns the error for an operation that needs a session if there is none. */
+  absent(): AppError
+  /** Returns the server's message if its last response rejected the session; otherwise null. */
   refused(): string | null
   /**
-   * Uses an identity that signed in, was approved, or has a new session.
+   * Uses an identity that has signed in, was approved, or has a new session.
    *
-   * Throws while an interrupted sign-out is not completed.
+   * Throws if an interrupted sign-out is not completed.
    */
   take(identity: Identity): void
   /**
    * Waits for the running sync, then deletes all data of the account.
-   * @param why after `signed_out` the API tokens stay, after `deleted` nothing does
+   * @param why after `signed_out`, the API tokens stay; after `deleted`, nothing stays
    */
   leave(why?: 'signed_out' | 'deleted'): Promise<void>
   /**
@@ -132,7 +133,7 @@ const notSignedIn = () =>
 const nobodysAccount = (absent: () => AppError): Account =>
   clientOf({ ...rest, ...signedIn }, () => Promise.reject(absent()), ['account', 'both'])
 
-/** Wraps an account, and keeps the message of the last answer if that rejected the session. */
+/** Wraps an account, and stores the message of the last response if it rejected the session. */
 function watched(of: SessionAccount, outcome: (error: unknown) => void) {
   let refused: string | null = null
   const account = eachCall(of, (call) => async (input) => {
@@ -156,7 +157,8 @@ function watched(of: SessionAccount, outcome: (error: unknown) => void) {
 /**
  * Deletes the cache key, then the other data of the account.
  *
- * Without that key, data that a crash leaves cannot be opened. The next start deletes it.
+ * After a crash, the remaining data cannot be decrypted without the cache key. The next start
+ * deletes it.
  */
 function forget(state: State, keychain: Keychain): void {
   const isDeleted = state.meta.get(LEAVING) === 'deleted'
@@ -169,10 +171,10 @@ function forget(state: State, keychain: Keychain): void {
 
 /**
  * Opens the session. An identity that was signed in when the daemon ended is signed in again.
- * @param of `accountOf` returns the account of an identity; `deviceOf` makes the device of an
- *   approved one; `taken` is called after each sign-in, approval and renewal from now on;
- *   `absent` returns the error when signed out, by default the advice to sign in; `outcome` is
- *   called with what each call of the account threw, or null for an answer
+ * @param of `accountOf` returns an identity's account; `deviceOf` creates the device of an approved
+ *   identity; `taken` is called after each later sign-in, approval and renewal; `absent` returns
+ *   the error for the signed-out state, by default the advice to sign in; `outcome` is called after
+ *   each call of the account, with the thrown error, or null for a response
  * @throws AppError keychain_locked if an interrupted sign-out cannot be completed
  */
 export function openSeat(of: {
@@ -186,7 +188,7 @@ export function openSeat(of: {
 }): DeviceSession {
   const { state, keychain, accountOf, deviceOf, absent = notSignedIn } = of
   const { outcome = () => undefined } = of
-  /** Made at first use, because most daemons have a signed-in account. */
+  /** Created at first use, because most daemons have a signed-in account. */
   let nobodys: Account | null = null
 
   const isLeaving = () => state.meta.get(LEAVING) !== null
@@ -211,9 +213,9 @@ export function openSeat(of: {
     refused: () => here?.session.refused() ?? null,
 
     take(identity) {
-      // Completing the sign-out would delete the new account's keys.
+      // Completing the sign-out later would delete the new account's keys.
       if (isLeaving()) throw new Error('a sign-out is not finished')
-      // A working device is kept, and uses the new session from now on.
+      // A device in use is kept, and uses the new session from now on.
       const isSame = here?.identity.device === identity.device
       if (here !== null && here.device !== null && isSame) here.session.renewed()
       else here = seated(identity)

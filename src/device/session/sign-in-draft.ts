@@ -1,9 +1,9 @@
 /**
  * The draft of a device that is about to sign in: its keys, its id, and its key log entry.
  *
- * The keys are in the keychain before anything refers to them. The draft is kept until the
- * account server has answered. After a crash the device presents the same draft, so that no
- * second account or device is made.
+ * The keys are stored in the keychain before anything refers to them. The draft is kept until the
+ * account server has responded. After a crash the device presents the same draft, so that no second
+ * account or device is created.
  */
 import { type DeviceKeyPairs, newDeviceKeys } from '../../crypto/device-keys.ts'
 import { ID_PREFIX, newId } from '../../crypto/encoding/id.ts'
@@ -17,7 +17,8 @@ const DRAFT = 'sign_in_draft'
 /**
  * How a device joins an account.
  *
- * It signs an entry itself, the first or a reset. With `entry` null it joins as a further device.
+ * Either it signs an entry itself, which is the account's first entry or a reset. Or `entry` is
+ * null, and another device must approve it.
  */
 export interface Way {
   readonly account: string
@@ -25,35 +26,35 @@ export interface Way {
 }
 
 /**
- * The account server and the holder that a draft was made for.
+ * The account server and the holder for which a draft was created.
  *
- * If it were shown to another account server, that server would learn about a customer of this
- * one.
+ * The draft must not be shown to another account server, because that server would learn about a
+ * customer of this one.
  */
 interface Maker {
   /** The origin of the account server. */
   readonly server: string
-  /** The mailbox or machine account of the draft; null for a code that the operator made. */
+  /** The mailbox or machine account of the draft; null for a code that the operator created. */
   readonly holder: string | null
 }
 
 export interface Draft extends Maker {
   readonly device: string
   readonly keys: DeviceKeyPairs
-  /** How it was last presented, or is about to be; null while unknown. */
+  /** How the draft was last presented, or is about to be presented; null if unknown. */
   readonly way: Way | null
 }
 
 type Stored = Omit<Draft, 'keys'>
 
-/** Makes a new draft that replaces any other. */
+/** Creates a new draft, which replaces any other draft. */
 export async function newDraft(
   state: State,
   keychain: Keychain,
   { server, holder }: Maker,
   now: number,
 ): Promise<Draft> {
-  // Done first, because an entry must never be stored beside the keys of another draft.
+  // Deleted first, because an entry must never be stored with the keys of another draft.
   state.meta.delete(DRAFT)
   const keys = await newDeviceKeys()
   await storeKeys(state, keychain, keys)
@@ -69,7 +70,7 @@ const isFor = (stored: Maker, { server, holder }: Maker) =>
 /**
  * Throws if the draft of another holder or server may already be enrolled.
  *
- * An enrolled device can be used only with the keys of its draft.
+ * An enrolled device can only be used with the keys of its draft.
  * @throws AppError invalid_state
  */
 function requireFree(stored: Stored | null, maker: Maker): void {
@@ -77,7 +78,7 @@ function requireFree(stored: Stored | null, maker: Maker): void {
 }
 
 /**
- * Throws before a code is sent if `draftFor` would throw for this mailbox.
+ * Throws, before a code is sent, if `draftFor` would throw for this mailbox.
  *
  * A draft without a holder may belong to any code.
  */
@@ -88,8 +89,8 @@ export function requireMailbox({ meta }: State, server: string, email: string): 
 }
 
 /**
- * Returns the draft of this holder for this server: the earlier one, or a new one.
- * @throws AppError invalid_state while the draft of another may already be enrolled
+ * Returns this holder's draft for this server: the earlier draft, or a new one.
+ * @throws AppError invalid_state if another holder's draft may already be enrolled
  */
 export async function draftFor(
   state: State,
@@ -105,7 +106,7 @@ export async function draftFor(
     : { ...stored, keys }
 }
 
-/** Stores how a draft will be presented, before it is. */
+/** Stores how a draft will be presented. Must be called before it is presented. */
 export function keepWay({ meta }: State, { server, holder, device }: Draft, way: Way): void {
   const stored: Stored = { server, holder, device, way }
   meta.set(DRAFT, stored)
@@ -114,7 +115,7 @@ export function keepWay({ meta }: State, { server, holder, device }: Draft, way:
 /**
  * Throws if a draft may already be enrolled.
  *
- * Called before an account without a sign-in replaces the keys of the draft.
+ * Called before an account that needs no sign-in replaces the keys of the draft.
  * @throws StartError configuration
  */
 export function requireNone({ meta }: State): void {
@@ -125,7 +126,9 @@ export function requireNone({ meta }: State): void {
 
 export const hasDraft = ({ meta }: State): boolean => meta.get(DRAFT) !== null
 
-/** Deletes the draft. By then its keys belong to the enrolled device, or are deleted with it. */
+/**
+ * Deletes the draft. Its keys must already belong to the enrolled device, or be deleted with it.
+ */
 export const dropDraft = ({ meta }: State): void => meta.delete(DRAFT)
 
 function finishing({ holder }: Maker): string {

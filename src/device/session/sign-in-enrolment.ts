@@ -2,7 +2,7 @@
  * Exchanges a code or a machine account's key for a session of this device.
  *
  * The draft is stored before it is presented, so that it is presented in the same way after a
- * crash. The server's answer is accepted only for the requested account and device.
+ * crash. The server's response is accepted only if it is for the requested account and device.
  */
 import type { SessionTokens } from '../../api/device/enrolment.ts'
 import type { UnauthenticatedClient } from '../../api/port.ts'
@@ -45,15 +45,18 @@ export interface SignInContext {
   readonly now: () => number
 }
 
-/** Codes with which an account server, or a proxy before it, rejects a credential. */
+/** Codes with which an account server, or a proxy in front of it, rejects a credential. */
 const REFUSALS: readonly ErrorCode[] = ['invalid_token', 'invalid_client', 'not_signed_in']
 
-/** Codes of a lost answer: the server may have processed the request. */
+/** Codes of a lost response. The server may have processed the request. */
 const LOST: readonly ErrorCode[] = ['backend_unavailable', 'backend_timeout']
-/** How often a credential is presented again after a lost answer. */
+/** How many more times a credential is presented after a lost response. */
 const MORE_TIMES = 2
 
-/** Sends a request with a credential, made again for each attempt because it may be spent. */
+/**
+ * Sends a request with a credential. Each attempt uses a new one, because it may be valid only
+ * once.
+ */
 async function shown<T>(
   credential: SignInCredential,
   ask: (presented: Awaited<ReturnType<SignInCredential['present']>>) => Promise<T>,
@@ -69,11 +72,11 @@ async function shown<T>(
 }
 
 /**
- * Returns what a credential gives access to, without using it up.
+ * Returns what a credential gives access to, without using up the credential.
  *
  * This includes the account's key log, which is read in pages.
- * @throws AppError not_signed_in if it is rejected, backend_error for a log that is too large,
- *   and what the server's routes throw
+ * @throws AppError not_signed_in if the credential is rejected, backend_error if the log is too
+ *   large, and any error from the server
  */
 export async function opensOf(
   { signIns }: UnauthenticatedClient,
@@ -97,7 +100,8 @@ export async function opensOf(
 type Made = Awaited<ReturnType<UnauthenticatedClient['enrolment']['create']>>
 
 /**
- * A device as it presents itself: its keys as a key log names them, and the sealing key's bytes.
+ * What a device presents: its id, its public keys as in a key log, and the bytes of the sealing
+ * key.
  */
 interface Presented {
   readonly device: string
@@ -113,7 +117,7 @@ const presentedAs = ({ device, keys }: Pick<Draft, 'device' | 'keys'>): Presente
 
 /**
  * Presents a device to the server.
- * @throws AppError backend_error if the server answers for another account or device
+ * @throws AppError backend_error if the response is for another account or device
  */
 async function present(
   { door, names }: SignInContext,
@@ -135,7 +139,7 @@ async function present(
   )
 }
 
-/** Returns the stored draft, and how it joins. */
+/** Returns the stored draft, and how the device joins. */
 export async function planned(
   { state, keychain, server, now }: Pick<SignInContext, 'state' | 'keychain' | 'server' | 'now'>,
   { holder }: SignInCredential,
@@ -150,28 +154,28 @@ export async function planned(
 }
 
 /**
- * Stores the key log, if this device joins by its own entry.
+ * Stores the key log if this device joins by its own entry.
  *
- * A further device fetches the log when it is approved.
+ * Otherwise the device fetches the log when it is approved.
  */
 function keepLog(state: State, { log }: Opens, { account, entry }: Way): void {
   if (entry === null) return
   const before = log?.entries ?? []
   const entries = before.includes(entry) ? before : [...before, entry]
-  // Without a cached log, the entries that were read have just been verified.
+  // If no log is stored yet, the entries that were read have just been verified.
   const known = state.logs.head('keylog', account) === null ? (log ?? undefined) : undefined
   keepKeyLog(state, judgeKeyLog(state, account, entries, known))
 }
 
-/** Checks whether the account begins with this device. */
+/** Checks whether this device is the account's first. */
 const isFirst = ({ log }: Opens, { entry }: Way): boolean =>
   entry !== null && (log === null || log.entries.every((one) => one === entry))
 
 /**
- * Returns the name that this device signs, or null.
+ * Returns the name that this device signs; null if it signs none.
  *
- * It is null if other devices signed the name, and after a reset of a user's account, where the
- * user decides. The name of a machine is in its key file, also after a reset.
+ * It signs none if other devices signed the name, and after a reset of a user's account, because
+ * the user decides then. A machine account's name is in its key file, also after a reset.
  */
 function nameFor(
   { names }: SignInContext,
@@ -184,12 +188,12 @@ function nameFor(
 }
 
 /**
- * Signs in with a credential: as the first device, as a further one, or after a reset.
+ * Signs in with a credential: as the first device, as a further device, or after a reset.
  *
  * A further device then waits for approval.
- * @throws AppError not_signed_in if the credential is rejected, invalid_state if only the user
- *   can decide, backend_error for invalid answers, and what the server's routes throw; only the
- *   draft is then kept
+ * @throws AppError not_signed_in if the credential is rejected, invalid_state if the user must
+ *   decide, backend_error for invalid responses, and any error from the server; only the draft is
+ *   then kept
  */
 export async function enrolWith(
   ground: SignInContext,
@@ -229,9 +233,9 @@ const isRevoked = (error: unknown): error is AppError =>
   error instanceof AppError && error.code === 'invalid_state' && error.details.state === 'revoked'
 
 /**
- * Renews the session of an enrolled device, which presents itself as it did when it joined.
- * @throws AppError not_signed_in for a device that was revoked, or that signed out during the
- *   request; otherwise as `enrolWith` does
+ * Renews the session of an enrolled device. The device presents itself as it did when it joined.
+ * @throws AppError not_signed_in if the device was revoked, or signed out during the request;
+ *   otherwise as `enrolWith` does
  */
 export async function enrolAgain(
   ground: SignInContext,
@@ -243,14 +247,14 @@ export async function enrolAgain(
   const log = state.logs.head('keylog', account) === null ? null : await identity.keyLog()
   const entry = log && withLogRefusals(() => ownEntry(log, device))
   const own = presentedAs({ device, keys: await identity.keys() })
-  // The sealing key may have been renewed since the log named the device.
+  // The sealing key may have been renewed since the key log first named the device.
   const presented = { ...own, keys: log?.devices.get(device)?.keys ?? own.keys }
   const { session } = await present(ground, credential, presented, { account, entry }).catch(
     (error: unknown) => {
       throw isRevoked(error) ? wasRevoked(error) : error
     },
   )
-  // A sign-out does not wait for this request, and its deletion must not be undone.
+  // A sign-out does not wait for this request, and what it deleted must not be stored again.
   if (seat.identity()?.device !== device) throw leftMeanwhile()
   storeSession(keychain, session.refresh_token)
   credential.keep()

@@ -2,7 +2,9 @@
 import type { SessionTokens } from '../../api/device/enrolment.ts'
 import type { MachineKey, ResetPlan, SignIn } from '../../api/local/index.ts'
 
-/** Whether every earlier device is lost, and the signature of the recovery key on a plan. */
+/**
+ * Whether the user lost every earlier device, and the recovery key's signature of the reset plan.
+ */
 export interface Resetting {
   readonly reset: boolean
   /** `recovery_sig`, base64url. */
@@ -13,16 +15,16 @@ export interface SignInFlow {
   /** Returns the signed-in identity and its state. */
   read(): Promise<SignIn>
   /**
-   * Requests a code for a mailbox, also for that of this device if its session ended.
+   * Requests a code for a mailbox. Also for this device's mailbox, if its session ended.
    *
-   * After rate_limited with state `code_sent`, a code that was sent earlier is expected.
-   * @throws AppError invalid_state, and what the server's routes throw
+   * After rate_limited with state `code_sent`, an earlier code is still valid.
+   * @throws AppError invalid_state, and any error from the server
    */
   begin(email: string): Promise<SignIn>
   /**
-   * Returns what a reset by a credential would sign, so that a recovery key can sign it.
+   * Returns what a reset with a credential would sign, so that a recovery key can sign it.
    *
-   * Posts nothing.
+   * Changes nothing at the account server.
    * @throws AppError as `resetPlan` does, and as `code` does for the credential
    */
   planReset(of: {
@@ -35,7 +37,7 @@ export interface SignInFlow {
    */
   code(of: { code: string } & Resetting): Promise<SignIn>
   /**
-   * Signs in with a machine account's key, or renews the session if that key signed in before.
+   * Signs in with a machine account's key. If that key signed in before, renews the session.
    * @throws AppError as `code` does
    */
   machine(of: { key: MachineKey } & Resetting): Promise<SignIn>
@@ -45,7 +47,7 @@ export interface SignInFlow {
    */
   beginApproval(): Promise<SignIn>
   /**
-   * Advances that attempt. Called each second.
+   * Advances that attempt. Call it every second.
    * @throws AppError as `advance` of own-approval.ts does
    */
   advanceApproval(): Promise<SignIn>
@@ -55,21 +57,21 @@ export interface SignInFlow {
    */
   approve(words: string): Promise<SignIn>
   /**
-   * Signs out after uploading local records as far as possible, or cancels an incomplete sign-in.
+   * Uploads local records if possible and signs out, or cancels an incomplete sign-in.
    * @throws AppError as `leaveAccount` and `giveUp` do
    */
   end(of: { last_device: boolean; forget: boolean }): Promise<void>
   /**
-   * Deletes the account and all of its data.
+   * Deletes the account and all its data.
    * @throws AppError not_signed_in, invalid_state while this device waits for approval, and as
-   *   `deleteAccount` of account-deletion.ts does
+   *   `requestAccountDeletion` of account-deletion.ts does
    */
   deleteAccount(): Promise<void>
   /**
-   * Renews the lost session of a machine account, unattended.
+   * Renews a machine account's lost session, without a user.
    *
-   * It does not queue with the steps above, because one of them may wait for its result.
-   * @throws AppError not_signed_in for a user's device and one that is not approved, and as
+   * Does not wait for the steps above, because one of them may wait for its result.
+   * @throws AppError not_signed_in for a user's device or a device that is not approved, and as
    *   `enrolAgain` does
    */
   again(): Promise<SessionTokens>

@@ -1,4 +1,7 @@
-/** Decides by an account's key log how a device may join it. Pure except for new ids. */
+/**
+ * Decides from an account's key log how a device may join the account. Its functions are pure,
+ * except for new ids.
+ */
 import { type LoggedKeys, sameKeys } from '../../crypto/device-public-keys.ts'
 import { publicKeys } from '../../crypto/device-keys.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
@@ -10,12 +13,12 @@ import { resetsUsedUp, unlessFull } from '../logs/full-logs.ts'
 import type { Draft, Way } from './sign-in-draft.ts'
 import type { Resetting } from './sign-in-flow.ts'
 
-/** The account server's answer to a code or an assertion. */
+/** The account server's response to a code or an assertion. */
 export interface Opens {
   readonly account_id: string | null
-  /** The mailbox of the code; null for an assertion, and for a code that the operator made. */
+  /** The mailbox of the code; null for an assertion, and for a code that the operator created. */
   readonly email: string | null
-  /** Its verified key log, or null if there is none. */
+  /** The account's verified key log; null if there is none. */
   readonly log: KeyLog | null
 }
 
@@ -39,7 +42,9 @@ const allLost = () =>
 const isOwn = (keys: LoggedKeys | undefined, draft: Draft) =>
   keys !== undefined && sameKeys(keys, publicKeys(draft.keys))
 
-/** Returns the entry of the draft, if it follows this log and names this device and its keys. */
+/**
+ * Returns the draft's entry if it follows this log and names this device with its keys; or null.
+ */
 function earlier(draft: Draft, account: string, before: KeyLog | null): string | null {
   const { way, device } = draft
   if (way === null || way.entry === null || way.account !== account) return null
@@ -57,9 +62,8 @@ const isVouchedFor = (entry: string): boolean =>
   parseJws(entry, 'keylog+jws').payload.has('recovery_sig')
 
 /**
- * Makes an entry with a recovery signature.
- * @throws AppError conflict if the recovery key signed for another place of the log, or other
- *   keys
+ * Creates an entry with a recovery signature.
+ * @throws AppError conflict if the recovery key signed for another log position or other keys
  */
 function vouched(make: () => string): string {
   try {
@@ -74,7 +78,11 @@ function vouched(make: () => string): string {
   }
 }
 
-/** Returns the entry by which the device added itself, or null. It presents that entry again. */
+/**
+ * Returns the entry with which the device added itself; null if another device added it.
+ *
+ * The device presents this entry again.
+ */
 export function ownEntry({ entries, devices }: KeyLog, device: string): string | null {
   const entry = entries[devices.get(device)?.addedAt ?? -1]
   if (entry === undefined) return null
@@ -92,12 +100,12 @@ function first(draft: Draft, now: number): Way {
 
 /**
  * Returns how a draft joins the account that the server names now.
- * @param resetting `reset`: whether the user confirmed that every earlier device is lost
+ * @param resetting `reset` is whether the user confirmed that every earlier device is lost
  * @param now Unix milliseconds
- * @returns null if a new draft is needed: its device was revoked, or the server names another
- *   account than before. The server has then seen the keys, and keys are for one account.
- * @throws AppError invalid_state if only the user can decide, backend_error for a log that breaks
- *   a rule
+ * @returns null if a new draft is needed, because the draft's device was revoked, or because the
+ *   server now names another account. In the second case the server has seen the keys for one
+ *   account, and keys are never used for two.
+ * @throws AppError invalid_state if the user must decide, backend_error if the log breaks a rule
  * @see protocol, section 3
  */
 export function wayIn(opens: Opens, draft: Draft, resetting: Resetting, now: number): Way | null {

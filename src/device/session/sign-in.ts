@@ -1,8 +1,8 @@
 /**
- * Signs in and out, in steps as a user or a headless start performs them.
+ * Signs in and out, in the steps of a user or of a headless start.
  *
- * Each step is complete in itself: its result survives a crash, and repeating the step continues
- * from there. A code is used and not stored; it is in no state, log or error.
+ * The result of each step survives a crash, and repeating a step continues from there. A code is
+ * used but not stored; it is never in the state, a log or an error.
  */
 import type { SessionTokens } from '../../api/device/enrolment.ts'
 import type { MachineKey, SignIn } from '../../api/local/index.ts'
@@ -35,10 +35,12 @@ import type { DeviceSession } from './session.ts'
 import type { Resetting, SignInFlow } from './sign-in-flow.ts'
 
 /**
- * Requires that the configured address of the account server is its public one. Proofs and
- * assertions are valid for that address only, so the server would reject every later request.
+ * Requires that the configured address of the account server is the server's public address.
+ *
+ * Proofs and assertions are valid only for the public address, so the server would otherwise reject
+ * every later request.
  * @param server the configured origin
- * @throws AppError invalid_state `other_address`, and as the clock's row does
+ * @throws AppError invalid_state `other_address`, and as the clock route does
  */
 async function requirePublicAddress(
   clock: UnauthenticatedClient['clock'],
@@ -67,13 +69,13 @@ const signedOut: SignIn = {
 const isOf = (identity: Identity | null, email: string | null): identity is Identity =>
   email !== null && identity?.email?.toLowerCase() === email
 
-/** Checks whether the server sends no code because the mailbox already has valid ones. */
+/** Checks whether the server sent no code because the mailbox already has a valid one. */
 const isSentAlready = (error: unknown) =>
   error instanceof AppError && error.code === 'rate_limited' && error.details.state === 'code_sent'
 
 /**
- * Makes the sign-in flow.
- * @param of `server` is the origin of the account server, null for the embedded one; `now` gives
+ * Creates the sign-in flow.
+ * @param of `server` is the account server's origin, null for the embedded server; `now` returns
  *   Unix milliseconds
  */
 export function newSignIn(of: {
@@ -95,17 +97,17 @@ export function newSignIn(of: {
   /**
    * Runs one step at a time, because two concurrent steps would overwrite each other's keys.
    *
-   * An interrupted sign-out is completed first, since its remaining data belongs to no account.
+   * First completes an interrupted sign-out, because its remaining data belongs to no account.
    */
   const inTurn = <T>(step: () => Promise<T>): Promise<T> =>
     turns(async () => {
       seat.finishLeaving()
       return step()
     })
-  /** Loaded for a device that waits for approval. */
+  /** Loaded only if the device waits for approval. */
   let approval: OwnApproval | null = null
 
-  /** Returns the identity, also one that was stored but not yet used because of a crash. */
+  /** Returns the identity, including one that was stored but not used yet because of a crash. */
   async function current(): Promise<Identity | null> {
     const seated = seat.identity()
     const here = seated ?? openIdentity(state, keychain)
@@ -154,8 +156,8 @@ export function newSignIn(of: {
     try {
       await of.door.signIns.create({ body: { email } })
     } catch (error) {
-      // Any client can use up the limit of an address, while the owner of the mailbox has valid
-      // codes.
+      // Any client can use up the rate limit of an address while the mailbox has valid codes. So a
+      // code may still be entered.
       if (isSentAlready(error) && mailbox() !== email) keepSignInCode(state, at, email, now())
       throw error
     }
@@ -202,9 +204,9 @@ export function newSignIn(of: {
     machineCredential(key, { ...of, server: ownServer() })
 
   /**
-   * Removes the account of a device that still waits for approval, so that a reset can follow.
+   * Signs out a device that still waits for approval, so that its account can be reset.
    *
-   * This requires that the account server accepts the credential; otherwise `opens` throws.
+   * Requires that the account server accepts the credential. Otherwise `opens` throws.
    */
   async function makeWay(identity: Identity, opens: () => Promise<unknown>): Promise<void> {
     await requirePublicAddress(of.door.clock, ownServer())
@@ -247,7 +249,7 @@ export function newSignIn(of: {
     return seen
   }
 
-  /** Runs a step of the approval of this device, unless it is approved. */
+  /** Runs a step of this device's approval. Does nothing if the device is already approved. */
   async function approving(
     step: (approval: OwnApproval, of: { identity: Identity; account: Account }) => Promise<unknown>,
   ): Promise<SignIn> {

@@ -1,9 +1,10 @@
 /**
- * Signs out of an account, cancels an incomplete sign-in, and revokes other devices. To sign out,
- * the device uploads local records, revokes itself in the key log, and only then deletes all data
- * of the account. After the revocation no device seals secrets to it. If the account server cannot
- * be informed, nothing is deleted unless the user requests it: others would still seal to an
- * unrevoked device without keys, and the keys may still be valid.
+ * Signs out of an account, cancels an incomplete sign-in, and revokes other devices.
+ *
+ * To sign out, the device uploads local records, revokes itself in the key log, and then deletes
+ * all data of the account. After the revocation, no device seals secrets to it. If the account
+ * server cannot be informed, nothing is deleted unless the user requests it. Otherwise other
+ * devices would seal to an unrevoked device without keys, and the keys may still be valid.
  */
 import type { Account } from '../../api/port.ts'
 import { revokeDevice } from '../../crypto/logs/key-log-entries.ts'
@@ -31,7 +32,7 @@ const lastDevice = () =>
     { details: { state: 'last_device' } },
   )
 
-/** Returns the command that renews the session, or null if that needs a code of the operator. */
+/** Returns the command that renews the session; null if renewing needs a code from the operator. */
 function loginOf({ machine, email }: Identity): string | null {
   if (machine) return 'countersignd login --machine'
   return email === null ? null : `countersignd login --email ${email}`
@@ -49,7 +50,7 @@ function unknownHere(identity: Identity, cause: AppError): AppError {
   )
 }
 
-/** Codes that mean the account server did not answer, or not in a valid form. */
+/** Codes that mean that the account server did not respond, or sent an invalid response. */
 const AWAY: readonly ErrorCode[] = ['backend_error', 'backend_timeout', 'backend_unavailable']
 /** Codes that mean the account server could not be informed of the sign-out. */
 const UNHEARD: readonly ErrorCode[] = [...AWAY, 'not_signed_in', 'keychain_locked']
@@ -62,7 +63,7 @@ const unheard = (error: AppError) =>
   )
 
 /**
- * Checks whether a 401 of the server is expected: the device waits for approval, or is revoked.
+ * Checks whether a rejected session (401) is expected: the device waits for approval or is revoked.
  */
 async function isGone({ identity, state }: { identity: Identity; state: State }): Promise<boolean> {
   const { approved, device, session } = identity
@@ -71,15 +72,15 @@ async function isGone({ identity, state }: { identity: Identity; state: State })
 }
 
 /**
- * Informs the account server that this device leaves.
+ * Informs the account server that this device signs out.
  *
- * The device revokes itself if the key log names it. Otherwise it waits for approval, and its
+ * If the key log names the device, it revokes itself. Otherwise it waits for approval, and only its
  * session is ended. A device that is cancelled between the two comparisons of words is already in
  * the log.
- * @param of `now` in Unix milliseconds; `lastDevice`: it may be the last one; `forget`: it leaves
- *   even if the account server cannot be informed
- * @throws AppError invalid_state for the last device, and, as `unknown_here`, for a session that
- *   the server rejects; backend_… if the server did not confirm; the device then stays signed in
+ * @param of `now` is in Unix milliseconds; `lastDevice` is whether it may be the last device;
+ *   `forget` is whether it signs out even if the account server cannot be informed
+ * @throws AppError invalid_state for the last device, and with `state` `unknown_here` if the server
+ *   rejects the session; backend_… if the server did not confirm; the device then stays signed in
  */
 export async function takeLeave(of: {
   identity: Identity
@@ -130,8 +131,8 @@ interface LeavingContext {
 
 /**
  * Signs out the current account.
- * @param how `last_device`: it may be the last device of the account; `forget`: it leaves even if
- *   the account server cannot be informed
+ * @param how `last_device`: whether it may be the last device of the account; `forget`: whether to
+ *   sign out even if the account server cannot be informed
  * @throws AppError as `takeLeave` does; the device then stays signed in
  */
 export async function leaveAccount(
@@ -156,16 +157,17 @@ export async function leaveAccount(
 }
 
 /**
- * Cancels an incomplete sign-in, so that no code is expected any longer.
- * @param of `waits`: whether a code was sent; `forget`: also delete the device that was made for
- *   the sign-in. If the account server has already enrolled it, only its keys can use it.
+ * Cancels an incomplete sign-in.
+ * @param of `waits`: whether a code was sent; `forget`: whether to delete also the device that was
+ *   created for the sign-in. If the account server has already enrolled the device, it can then
+ *   never be used.
  * @throws AppError not_signed_in if there is nothing to cancel
  */
 export function giveUp(
   { state, keychain }: Pick<LeavingContext, 'state' | 'keychain'>,
   { waits, forget }: { waits: boolean; forget: boolean },
 ): void {
-  // If a device is enrolled, the keys in the keychain are that device's.
+  // If a device is enrolled, the keys in the keychain belong to it.
   const drops = forget && hasDraft(state) && openIdentity(state, keychain) === null
   if (!waits && !drops) throw notSignedIn()
   dropCode(state)
@@ -175,13 +177,12 @@ export function giveUp(
 }
 
 /**
- * Revokes another device that the key log names, or removes one that waits for approval. Every
- * secret that the device had is replaced.
+ * Revokes a device that the key log names, or deletes a device that waits for approval.
  *
- * A device that is already revoked stays revoked, and the pending rotations are done: a thief may
- * have signed it out.
- * @throws AppError not_found for an unknown device, invalid_state for the device that answers,
- *   and what `continueKeyLog` and the account throw
+ * Every secret that the revoked device had is replaced. If the device is already revoked, only does
+ * the pending rotations, because a thief may have signed the device out.
+ * @throws AppError not_found for an unknown device, invalid_state for this device itself, and what
+ *   `continueKeyLog` and the account server throw
  */
 export async function revoke(device: LocalDevice, account: Account, id: string): Promise<void> {
   const { state, identity, now, sync, requireSession } = device
@@ -205,7 +206,7 @@ export async function revoke(device: LocalDevice, account: Account, id: string):
     await account.devices.delete({ id })
     return
   }
-  // A running sync may have passed the connections already. Failures are in the report of the new
-  // run, and the next sync continues.
+  // The running sync may have passed the connections already. Failures are in the new run's report,
+  // and the next sync tries again.
   await sync.runAnew('request')
 }

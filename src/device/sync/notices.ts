@@ -1,8 +1,8 @@
 /**
- * Notices: facts about this device that the user should look at.
+ * Notices: facts about this device that the user should check.
  *
- * Each stays until it is settled or dismissed. `status` and `doctor` always show them, `sync` and
- * `login` show them at the end. No curves are loaded for them.
+ * A notice stays until it is resolved or dismissed. `status` and `doctor` always show notices;
+ * `sync` and `login` show them at the end. This module does not load the elliptic curve code.
  */
 import { printableJson } from '../../crypto/encoding/quoted.ts'
 import type { State } from '../../state/state.ts'

@@ -1,8 +1,9 @@
 /**
- * Does the pending work of a sync for other members, after everything was fetched.
+ * Does a sync's pending work for other members, after everything was fetched.
  *
- * This covers due rotations, adding members, and sealing secrets to devices that lack them. The
- * requests of the account server are hints: each is decided on verified rosters and key logs.
+ * The work is: due rotations, adding members, and sealing secrets to devices that lack them. The
+ * account server's requests are only hints. This device decides each one from verified rosters and
+ * key logs.
  */
 import { createHash } from 'node:crypto'
 import type { Account } from '../../api/port.ts'
@@ -19,21 +20,28 @@ import { unagreed } from '../logs/refused-connections.ts'
 import { complain, remark } from './pull.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** How long an epoch lasts at least, and by how much the waits of devices differ. */
+/**
+ * The minimum duration of an epoch, and the range in which the devices' additional waits differ.
+ */
 const SHORTEST_MS = 90 * DAY_MS
 const SPREAD_MS = 14 * DAY_MS
 
-/** Returns how long this device waits after it first saw an epoch. The result is deterministic. */
+/**
+ * Returns how long this device waits after it first saw an epoch, in milliseconds. The result is
+ * always the same for one device and epoch.
+ */
 function waitMs(device: string, { connection, epoch }: EpochRow): number {
   const hash = createHash('sha256').update(`${device} ${connection} ${epoch}`).digest()
   return SHORTEST_MS + (hash.readUInt32BE(0) / 2 ** 32) * SPREAD_MS
 }
 
 /**
- * Returns the epochs for which this device should rotate now, oldest first. Each epoch gets a new
- * secret after 90 to 104 days. Together with the renewal of sealing keys this limits what a copied
- * keychain can open, unless the copy keeps acting as the device. Each device waits for a different
- * time, and the first one rotates. The connection is not suspended meanwhile.
+ * Returns the epochs for which this device should rotate now, oldest first.
+ *
+ * Each epoch gets a new secret after 90 to 104 days. Together with the renewal of sealing keys,
+ * this limits what a copied keychain can decrypt, unless the copy continues to act as the device.
+ * Each device waits for a different time, and the first one rotates. Meanwhile the connection is
+ * not suspended.
  * @see protocol, section 4
  */
 function routineDue({ state, identity, now }: Signing): EpochRow[] {
@@ -45,11 +53,14 @@ function routineDue({ state, identity, now }: Signing): EpochRow[] {
     .filter(({ connection }) => state.connections.get(connection)?.hold === null)
 }
 
-/** Codes that concern one connection. The next sync decides again, and the others continue. */
+/**
+ * Codes of failures that concern one connection only. The next sync tries again, and this sync
+ * continues with the other connections.
+ */
 const PASSING: readonly ErrorCode[] = ['conflict', 'forbidden', 'invalid_state', 'not_found']
-/** States that only the user can settle. They are no fault of the account server. */
+/** States that only the user can resolve. They are not the account server's fault. */
 const THEIRS: readonly unknown[] = ['consent_refused', 'last_owner', 'left_out', 'log_full']
-/** Codes that also concern one connection, but that the user should see. */
+/** Codes of failures that also concern one connection only, but that the user should see. */
 const WRONG: readonly ErrorCode[] = ['backend_error', 'validation_failed']
 
 /**
@@ -83,7 +94,7 @@ const replaced = (forked: string, replacement: string) =>
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 
-/** Makes the function that does a sync's pending work for other members. */
+/** Creates the function that does a sync's pending work for other members. */
 export function newDuties(of: {
   device: Signing
   account: Account
@@ -95,7 +106,9 @@ export function newDuties(of: {
 
   const named = (id: string) => inQuotes(state.connections.get(id)?.name ?? id)
 
-  /** Does the work for one connection. A failure must not keep the other connections waiting. */
+  /**
+   * Does the work for one connection. A failure must not prevent the work for other connections.
+   */
   async function attempt(connection: string, report: SyncReport, work: () => Promise<number>) {
     try {
       report.pushed.envelopes += await work()
@@ -125,7 +138,7 @@ export function newDuties(of: {
   }
 
   /**
-   * Rotates if a row that does not match this account's key log kept a secret from it.
+   * Rotates if this account did not get a secret because a row did not match its key log.
    *
    * Skips a connection that received its secret in another way.
    */
@@ -144,7 +157,7 @@ export function newDuties(of: {
   /**
    * Leaves connections to which the account was added by an invalid consent.
    *
-   * A consent is also invalid if a device signed it that is revoked.
+   * A consent is also invalid if a now revoked device signed it.
    */
   async function leaves(report: SyncReport) {
     for (const id of state.consents.connections()) {
@@ -171,7 +184,7 @@ export function newDuties(of: {
     }
   }
 
-  /** Adds the accounts that this device invited. Others that the server names are ignored. */
+  /** Adds the accounts that this device invited. Ignores other accounts that the server names. */
   async function joins(report: SyncReport, hints: Hints['joins']) {
     for (const { connection, target: member } of state.invites.again()) {
       const { confirmMemberKeys } = await import('../connections/members.ts')
@@ -189,7 +202,7 @@ export function newDuties(of: {
     }
   }
 
-  /** Joins connections that replace forked ones, and opens the replacements that are due. */
+  /** Joins connections that replace forked ones, and creates the replacements that are due. */
   async function replacements(report: SyncReport, hints: NonNullable<Hints['replacements']>) {
     state.replacements.note(device.now())
     for (const hint of hints) {
@@ -218,7 +231,7 @@ export function newDuties(of: {
     }
   }
 
-  /** Reports the members who came back by a fork. The user decides about them. */
+  /** Reports the members who returned by a fork. The user decides about them. */
   async function returns(report: SyncReport) {
     for (const id of state.connections.pending()) {
       await attempt(id, report, async () => {
@@ -241,7 +254,7 @@ export function newDuties(of: {
     }
   }
 
-  /** Does one kind of pending work. If the server limits its rate, the next sync continues. */
+  /** Does one kind of pending work. If the server limits the rate, the next sync continues. */
   async function unlessLimited(report: SyncReport, work: () => Promise<void>) {
     try {
       await work()

@@ -27,29 +27,29 @@ import { noteListed } from '../logs/refused-connections.ts'
 import type { Vault } from '../identity/vault.ts'
 
 /**
- * Adds a message for the user to the report, which stays `ok`.
+ * Adds a message for the user to the report. The report's `ok` does not change.
  *
- * Use it for a problem of a single connection that verifies no words meanwhile anyway.
+ * Use it for a problem of a single connection that currently verifies no words anyway.
  */
 export function remark(report: SyncReport, message: string): void {
   report.error = report.error === null ? message : `${report.error} ${message}`
 }
 
-/** Adds a failure to the report: the data on this device may be out of date. */
+/** Adds a failure to the report, because the data on this device may be out of date. */
 export function complain(report: SyncReport, message: string): void {
   report.ok = false
   remark(report, message)
 }
 
-/** The account server's data about this account. */
+/** What the account server returned about the own key log. */
 interface OwnLog {
-  /** Whether the server's key log agrees with the one that this device has cached. */
+  /** Whether the server's key log agrees with the one stored on this device. */
   readonly isKnown: boolean
-  /** The signed profile that the server has. */
+  /** The signed profile that the server has; undefined if it has none. */
   readonly profile: string | undefined
 }
 
-/** Codes for which the next sync tries again to sign the name. */
+/** Codes of failures to sign the name. The next sync tries again. */
 const NO_NAME: readonly ErrorCode[] = [
   'conflict',
   'forbidden',
@@ -64,16 +64,18 @@ const accountGone = () =>
     'This account was deleted at the account server. "countersignd logout --forget" deletes its data on this device.',
   )
 
-/** Returns the Refusal behind an error, including that of an oversized answer, or null. */
+/**
+ * Returns the Refusal behind an error, which may be an oversized response; null if there is none.
+ */
 function refusalIn(error: unknown): Refusal | null {
   const cause = error instanceof AppError ? error.cause : error
   return cause instanceof Refusal ? cause : null
 }
 
 /**
- * Makes the fetching part of a sync.
- * @param of `touched` holds the ids that the user changed since the running sync began; `now`
- *   gives Unix milliseconds
+ * Creates the fetching part of a sync.
+ * @param of `touched` contains the ids that the user changed since the running sync began; `now`
+ *   returns Unix milliseconds
  */
 export function newPull(of: {
   state: State
@@ -90,12 +92,12 @@ export function newPull(of: {
 
   /**
    * Fetches and verifies this account's key log.
-   * @returns whether the account server has the log that this device has cached, and the server's
-   *   signed name
+   * @returns whether the server's log agrees with the stored one, and the server's signed profile
    * @throws AppError not_signed_in if this device is revoked
    */
   async function ownLog(report: SyncReport): Promise<OwnLog> {
-    // If a deletion may still be in transit, this answer does not show whether it succeeded.
+    // While a deletion request may still be in transit, this response does not show whether it
+    // succeeded.
     const wasAsked = wasAskedLongAgo(state, now())
     const isHere = (profile: string | undefined): OwnLog => {
       unmarkSigned(state)
@@ -109,7 +111,7 @@ export function newPull(of: {
         account: identity.account,
         from,
       })
-      // Usually nothing is new, and then the curves need not be loaded to verify it.
+      // Usually nothing is new, so the elliptic curve code need not be loaded.
       if (seen !== null && seq === from && entries.length === 1 && entries[0] === seen.entry) {
         if (readFacts(state)?.revoked) throw revokedHere()
         return isHere(profile)
@@ -135,13 +137,13 @@ export function newPull(of: {
   }
 
   /**
-   * Updates the signed name of the account.
+   * Updates the account's signed name.
    *
-   * A failure stops nothing else, and the next sync tries again.
+   * If that fails, the sync continues, and the next sync tries again.
    */
   async function ownName(profile: string | undefined): Promise<void> {
     if (isNameSettled(state, identity.account, profile)) return
-    // Load the curves only if there is something to sign.
+    // Imported only if there is something to sign, because it loads the elliptic curve code.
     const { settleOwnName } = await import('../trust/own-name.ts')
     try {
       await settleOwnName(of, account, profile)
@@ -154,7 +156,7 @@ export function newPull(of: {
   /**
    * Fetches the secret that was sealed to this device.
    *
-   * The roster is kept even if that fails: words of an earlier epoch do not verify.
+   * The roster is stored even if that fails, so that words of an earlier epoch do not verify.
    */
   async function pullSecret(known: KnownRoster, report: SyncReport): Promise<void> {
     const { connection } = known.roster
@@ -180,7 +182,7 @@ export function newPull(of: {
 
   async function pullConnection(connection: Connection, report: SyncReport) {
     const { id } = connection
-    // Load the curves only if there is something to verify.
+    // Imported only if there is something to verify, because they load the elliptic curve code.
     const { fetchRoster } = await import('../logs/rosters.ts')
     const { isNewest, rememberRoster } = await import('../logs/roster-cache.ts')
     const { keepConnection } = await import('../logs/connection-record.ts')
@@ -194,7 +196,7 @@ export function newPull(of: {
       const { settleConsent } = await import('../connections/consents.ts')
       settleConsent(of, known.roster)
     }
-    // This account was removed, and the account server has not processed that yet.
+    // This account was removed, but the account server still lists the connection.
     if (!known.roster.members.some((member) => member.account === identity.account))
       return forget(id)
     await pullSecret(known, report)
@@ -213,7 +215,7 @@ export function newPull(of: {
     if (replaces !== undefined) await seesFork(of, account, { connection: replaces, opener, fork })
   }
 
-  /** Fetches one connection. A failure must not keep the others from being fetched. */
+  /** Fetches one connection. A failure must not prevent fetching the others. */
   async function tryConnection(connection: Connection, report: SyncReport) {
     const { id } = connection
     try {
@@ -235,11 +237,13 @@ export function newPull(of: {
       report,
       reason === 'roster_forked'
         ? `${inQuotes(name)} (${id}) forked: the account server shows two histories of it, so its words can no longer be checked. A device of an owner opens a new connection in its place.`
-        : `Data from the account server for ${id} was refused (${reason}). It stays unchanged here.`,
+        : `Data from the account server for ${id} was refused (${reason}). The connection stays unchanged on this device.`,
     )
   }
 
-  /** Marks consents that another device of the account declined. Skipped if none is open. */
+  /**
+   * Marks the consents that another device of the account declined. Does nothing if none is open.
+   */
   async function declined(): Promise<void> {
     if (state.consents.connections().length === 0) return
     const { noteDeclined } = await import('../connections/consents.ts')
@@ -253,16 +257,17 @@ export function newPull(of: {
     for (const connection of listed) {
       const { id, updated_at } = connection
       const known = state.connections.get(id)
-      // A fork is final, and the user has already been informed.
+      // A fork is permanent, and the user was already informed.
       if (known?.hold === 'roster_forked') continue
       const same = known?.updated_at === Date.parse(updated_at)
-      // The account server keeps no secret of a connection that was ended.
+      // The account server has no secret for a connection that was ended.
       const isWhole = vault.has(id) || known?.hold === 'ended'
       if (!same || !isWhole) await tryConnection(connection, report)
     }
     const kept = new Set(listed.map(({ id }) => id))
     for (const id of before) if (!kept.has(id)) forget(id)
-    // After a failure, a connection that becomes readable later would count as new.
+    // Not after a failure, because a connection that becomes readable later would then count as
+    // new.
     if (report.ok) noteListed(state)
   }
 
@@ -275,7 +280,8 @@ export function newPull(of: {
       const isOwn = known !== null && vault.has(guest.id)
       const row = isOwn ? guestAfter(known, listed) : listed
       if (known !== null && isSameGuest(known, row)) continue
-      // An ended code stays ended even if the server lists it as active: its secret is deleted.
+      // An ended code stays ended even if the server lists it as active, because its secret was
+      // deleted.
       if (known !== null && known.state !== 'active' && row.state === 'active') continue
       if (row.state !== 'active') vault.delete(row.id)
       state.guests.put(row)
@@ -289,8 +295,8 @@ export function newPull(of: {
   /**
    * Deletes a connection or a guest code from this device.
    *
-   * The cached roster stays, so that a server which omits a connection for a while cannot show an
-   * older roster later.
+   * The stored roster stays. Otherwise a server could omit a connection for a while and then
+   * present an older roster.
    */
   function forget(id: string): void {
     codes.remove(id)

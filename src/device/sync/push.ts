@@ -1,8 +1,8 @@
 /**
  * Uploads the verification log, and the stamps that were signed while the server was unavailable.
  *
- * A stamp that the server rejects for good does not block the others. It is kept, because it can
- * be verified without a receipt.
+ * A stamp that the server rejects permanently does not block the other stamps. It is kept, because
+ * it can be verified without a receipt.
  */
 import type { Account } from '../../api/port.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
@@ -17,13 +17,13 @@ const REFUSED = 'refused_stamps'
 /**
  * Codes about the stamp itself, which each sync would get again.
  *
- * The stamp was already given out, so it cannot be signed again.
+ * The stamp was already handed out, so it cannot be signed again.
  */
 const FOR_GOOD: readonly ErrorCode[] = ['conflict', 'validation_failed', 'payload_too_large']
-/** The maximum number of ids in the message. */
+/** The maximum number of stamp ids in the message. */
 const MOST_TOLD = 5
 
-/** Makes the uploading part of a sync. */
+/** Creates the uploading part of a sync. */
 export function newPush(of: { state: State; account: Account; identity: Identity }) {
   const { state, account, identity } = of
 
@@ -39,13 +39,13 @@ export function newPush(of: { state: State; account: Account; identity: Identity
 
   /**
    * Fetches the receipt of a stamp.
-   * @returns false if the server rejects the stamp for good
+   * @returns false if the server rejects the stamp permanently
    * @throws failures that do not concern the stamp itself
    */
   async function register(id: string, stamp: string): Promise<boolean> {
     try {
       const { receipt } = await account.stamps.create({ body: { stamp } })
-      // Load the curves only if there is something to verify.
+      // Imported only if there is something to verify, because it loads the elliptic curve code.
       const { requireReceipt } = await import('../identity/receipts.ts')
       requireReceipt(receipt, { id, jws: stamp }, identity.receiptKey)
       state.stamps.setReceipt(id, receipt)
@@ -67,7 +67,7 @@ export function newPush(of: { state: State; account: Account; identity: Identity
         for (const { id, jws } of waiting) if (!(await register(id, jws))) refused.add(id)
       }
     } finally {
-      // Also after the connection failed: the rejections received until then are kept.
+      // Rejections that were received before a failed connection are kept too.
       const fresh = [...refused].slice(before.length)
       if (fresh.length > 0) {
         state.meta.set(REFUSED, [...refused])

@@ -1,35 +1,35 @@
 /**
  * Determines whether the account server is reachable.
  *
- * It uses the outcome of this daemon's calls. If the last one is too old, it sends one request to
- * the server's health route.
+ * It uses the outcome of this daemon's latest call. If that call is too old, it sends one request
+ * to the server's health route.
  */
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '../../errors.ts'
 
 /** The maximum age of an outcome that counts as current, in milliseconds. */
 const FRESH_MS = 5_000
-/** How long `read` waits for an answer of the health route, in milliseconds. */
+/** How long `read` waits for a response of the health route, in milliseconds. */
 const PATIENCE_MS = 500
 
 export interface Reached {
-  /** null if unknown: no call was made, and the health route has not answered yet. */
+  /** Null if unknown: no call was made, and the health route has not responded yet. */
   readonly reachable: boolean | null
   /** When the first call failed after the last success, Unix milliseconds; null if none failed. */
   readonly since: number | null
 }
 
 export interface Reachability {
-  /** Records the outcome of a call: `error` is the thrown value, or null for an answer. */
+  /** Records the outcome of a call: the thrown error, or null for a response. */
   readonly note: (error: unknown) => void
   /** Returns the current state within half a second, even if the server does not answer. */
   readonly read: () => Promise<Reached>
 }
 
 /**
- * Makes the reachability check of an account server.
- * @param of `ready` sends a request to its health route, and rejects if there is no answer; `now`
- *   gives Unix milliseconds
+ * Creates the reachability check of an account server.
+ * @param of `ready` sends a request to the health route and rejects if there is no response; `now`
+ *   returns Unix milliseconds
  */
 export function newReachability(of: {
   ready: () => Promise<unknown>
@@ -54,7 +54,8 @@ export function newReachability(of: {
     if (!(error instanceof AppError)) return
     const { code } = error
     if (code === 'backend_unavailable' || code === 'backend_timeout') return failed()
-    // backend_error decides nothing: a wrong certificate, a proxy's page, an unknown format.
+    // backend_error does not decide: it may be a wrong certificate, a proxy's page or an unknown
+    // format.
     if (code !== 'backend_error') answered()
   }
 

@@ -1,8 +1,8 @@
 /**
- * Renews the sealing key of this device.
+ * Renews this device's sealing key.
  *
- * The private half is in the keychain before the key log can name the key. The log then shows
- * whether the renewal was accepted. So the next run recovers from a crash or a lost answer, and
+ * The private key is in the keychain before the key log can name the new key. Later the log shows
+ * whether the renewal was accepted. So the next run recovers from a crash or a lost response, and
  * two concurrent runs post the same key.
  * @see protocol, section 3
  */
@@ -34,13 +34,13 @@ import { revokedHere } from '../identity/refusals.ts'
 type Renewing = Sealing & Remembering
 
 /**
- * The maximum number of old private halves.
+ * The maximum number of old private keys.
  *
- * The Windows keychain cannot store more: an entry is at most 2,560 bytes.
+ * The Windows keychain cannot store more, because an entry has at most 2,560 bytes.
  */
 const MOST_OLD = 6
 
-/** Returns the key that is to become the newest: that of an earlier run, or a new one. */
+/** Returns the key that will become the newest: a key from an earlier run, or a new one. */
 async function nextKey({ identity, now, requireSession }: Renewing): Promise<OwnSealKey> {
   const { sealKeys } = identity
   const made = sealKeys.read().next
@@ -57,8 +57,8 @@ async function nextKey({ identity, now, requireSession }: Renewing): Promise<Own
 /**
  * Updates the keychain from the sealing key that the key log names for this device.
  *
- * A renewal that was not made here is recorded, unless this device was just restored from a
- * backup.
+ * If another copy of this device's keys made a renewal, records it, unless this device was just
+ * restored from a backup.
  * @returns whether this device has the newest key that the log names
  */
 function settle({ state, identity, now }: Renewing, log: KeyLog): boolean {
@@ -76,16 +76,17 @@ function settle({ state, identity, now }: Renewing, log: KeyLog): boolean {
   if (next !== null && isNext)
     sealKeys.keep({ newest: next, next: null, old: [...old, { id: newest.id, since }], seq })
   else if (next !== null && own.renewals.some(({ seal }) => seal === next.id))
-    // The log named this key, and another one after it.
+    // The log contains this key, and then a newer one.
     sealKeys.keep({ newest, next: null, old: [...old, { id: next.id, since }], seq })
   else if (seq !== kept.seq) sealKeys.keep({ ...kept, seq })
-  // Done after the place was stored, so that a crash in between excuses no further renewal.
+  // Must follow the storing of `seq`. Otherwise, after a crash, a later renewal by a copy would be
+  // excused too.
   if (isHeld && wasRestored(state)) unmarkRestored(state)
   return isHeld
 }
 
 /**
- * Requires that no copy of the keys was found, because the copy could also renew again.
+ * Requires that no copy of this device's keys was found, because the copy could renew again.
  * @throws AppError invalid_state
  */
 function requireNoCopy({ state }: Pick<Renewing, 'state'>): void {
@@ -95,9 +96,9 @@ function requireNoCopy({ state }: Pick<Renewing, 'state'>): void {
 }
 
 /**
- * Gives this device a sealing key that is newer than the one the key log names now.
+ * Gives this device a sealing key that is newer than the one in the key log.
  *
- * Ends without one if the log has renewals that were not made here.
+ * Stops without a new key if the log has renewals by a copy of this device's keys.
  */
 async function renew(device: Renewing, account: Account): Promise<void> {
   const { state, identity, now, requireSession } = device
@@ -119,10 +120,10 @@ async function renew(device: Renewing, account: Account): Promise<void> {
 }
 
 /**
- * Completes an earlier renewal, and renews the key if that is due.
+ * Completes an earlier renewal, and renews the sealing key if that is due.
  *
- * A renewal is due if the key is 90 days old, or if this device was restored from a state before
- * a renewal. Does not renew once a copy of the keys was found.
+ * A renewal is due if the key is 90 days old, or if this device was restored from a backup that was
+ * made before a renewal. Does not renew if a copy of the keys was found.
  * @returns whether it renewed because this device was restored
  * @throws AppError as `continueKeyLog` does, keychain_locked
  */
@@ -154,13 +155,13 @@ function requireRoom({ identity, now }: Renewing): void {
 }
 
 /**
- * Renews the key at the user's request.
+ * Renews the sealing key at the user's request.
  *
- * A key that was made before is not sufficient, since it may have been copied. Its entry may be
- * in transit, so that renewal is completed first.
- * @returns until when the old private half is kept, Unix milliseconds
- * @throws AppError rate_limited, invalid_state if a copy of the keys was found, and as
- *   `renewIfDue` does
+ * A key from an earlier run is not sufficient, because it may have been copied. If there is one,
+ * its entry may be in transit, so that renewal is completed first.
+ * @returns until when the old private key is kept, Unix milliseconds
+ * @throws AppError rate_limited, invalid_state if a copy of the keys was found, and as `renewIfDue`
+ *   does
  */
 export async function renewNow(device: Renewing, account: Account): Promise<number> {
   requireNoCopy(device)

@@ -1,8 +1,9 @@
 /**
- * Decides when to renew the sealing key and when to delete an old private half.
+ * Decides when to renew the sealing key and when to delete an old private key.
  *
- * No curves are loaded, since most syncs have nothing to do here. Times are from this device's
- * clock. A time in the future, after the clock was set back, counts as now.
+ * This module does not load the elliptic curve code, because most syncs have nothing to do here.
+ * Times are from this device's clock. A time in the future, which exists after the clock was set
+ * back, counts as now.
  * @see protocol, section 3
  */
 import { wasRestored, type OwnSealKey } from '../identity/own-keys.ts'
@@ -11,9 +12,7 @@ import type { DeviceContext } from '../context.ts'
 const DAY_MS = 24 * 3_600_000
 /** The age at which a sealing key is renewed, in milliseconds. */
 const RENEWED_MS = 90 * DAY_MS
-/**
- * How long an old private half is kept after the server accepted the new key, in milliseconds.
- */
+/** How long an old private key is kept after the server accepted the new key, in milliseconds. */
 export const OLD_KEY_KEPT_MS = 7 * DAY_MS
 
 export type Sealing = Pick<DeviceContext, 'state' | 'identity' | 'now'>
@@ -22,7 +21,7 @@ export type Sealing = Pick<DeviceContext, 'state' | 'identity' | 'now'>
 export const isOld = ({ made_at }: OwnSealKey, now: number): boolean =>
   made_at !== null && now - made_at >= RENEWED_MS
 
-/** Sets the time of the newest key to now if it is unknown or in the future. */
+/** Sets the newest key's time to now if it is unknown or in the future. */
 function noteAge({ identity: { sealKeys }, now }: Sealing): void {
   const [kept, at] = [sealKeys.read(), now()]
   const { newest } = kept
@@ -31,10 +30,10 @@ function noteAge({ identity: { sealKeys }, now }: Sealing): void {
 }
 
 /**
- * Checks whether the sealing keys have to be compared with the key log, or renewed.
+ * Checks whether the sealing keys must be compared with the key log, or renewed.
  *
- * That is so if the log has grown, an entry may be in transit, 90 days have passed, or the keys
- * were restored from a backup.
+ * That is the case if the log has grown, an entry may be in transit, the newest key is 90 days old,
+ * or the keys were restored from a backup.
  * @throws AppError keychain_locked if this device has no keys
  */
 export function isRenewalDue(device: Sealing): boolean {
@@ -47,9 +46,9 @@ export function isRenewalDue(device: Sealing): boolean {
 }
 
 /**
- * Deletes private halves that were replaced 7 days ago.
+ * Deletes private keys that were replaced at least 7 days ago.
  *
- * Call this after the envelopes of this device were fetched and opened.
+ * Must be called after this device's envelopes were fetched and opened.
  * @throws AppError keychain_locked
  */
 export function deleteOldHalves({ identity: { sealKeys }, now }: Sealing): void {

@@ -1,9 +1,9 @@
 /**
  * Sync: updates this device's copy of the account, uploads local records, and does pending work.
  *
- * One run at a time: the schedule joins the current run, a request gets a run of its own after
- * it. The report lists what was done. A run does not overwrite changes that the user makes
- * meanwhile, and the next run sees both.
+ * One run at a time. A scheduled sync joins the current run. A requested sync gets its own run
+ * after the current one. The report lists what was done. A run does not overwrite changes that the
+ * user makes during the run; the next run includes them.
  */
 import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
@@ -33,7 +33,7 @@ const REPORT = 'last_sync'
 const GOOD = 'last_good_sync'
 const OFFSET = 'clock_offset_ms'
 /**
- * Age from which an unused secret is deleted, in milliseconds.
+ * The age at which an unused secret is deleted, in milliseconds.
  *
  * A secret is stored before the request that uses it, so a younger one may still be needed.
  */
@@ -45,36 +45,36 @@ const CLOCK_BEHIND =
 const RENEWED =
   'This device was restored from a backup that was made before its sealing key was renewed, and has renewed it again.'
 
-/** No limit of rows. */
+/** No limit on the number of rows. */
 const ALL = -1
 
 type Trigger = SyncReport['trigger']
 
 export interface Sync {
-  /** Returns the report of the last run, or null before the first one ended. */
+  /** Returns the report of the last run; null if no run has ended. */
   last(): SyncReport | null
-  /** Returns when the last successful run ended, or null before the first. */
+  /** Returns when the last successful run ended; null if there was none. */
   lastGoodAt(): string | null
-  /** Returns the server's clock minus this device's in milliseconds, or null if never measured. */
+  /** Returns the server's clock minus this device's, in milliseconds; null if never measured. */
   offsetMs(): number | null
-  /** Returns the message if the last run found that this device is signed out, else null. */
+  /** Returns the message if the last run found that this device is signed out; otherwise null. */
   refused(): string | null
-  /** Runs, or joins the current run. Never throws: a failure is in the report. */
+  /** Runs a sync, or joins the current run. Never throws: a failure is in the report. */
   run(trigger: Trigger): Promise<SyncReport>
-  /** Returns the error behind a report of `run` that is not `ok`, else null. */
+  /** Returns the error behind a failed report; null if the report is `ok`. */
   failureOf(report: SyncReport): AppError | null
   /**
-   * Runs again after the current run, which may already have passed what changed since.
+   * Runs again after the current run, which may already have passed what has changed since.
    *
-   * All callers during the current run share the one that follows. Never throws.
+   * All callers during the current run share the next run. Never throws.
    */
   runAnew(trigger: Trigger): Promise<SyncReport>
-  /** Records a local change by the user, so that the current run does not overwrite it. */
+  /** Records that the user changed an item, so that the current run does not overwrite it. */
   changed(id: string): void
   /** Resolves when no run is in progress. */
   idle(): Promise<void>
   /**
-   * Uploads local records, and nothing else, after the current run. Never throws.
+   * Uploads only local records, after the current run. Never throws.
    * @returns how many records the account server still lacks
    */
   handOver(): Promise<Unpushed>
@@ -87,7 +87,8 @@ export interface Unpushed {
 }
 
 /**
- * Returns when a connection or a guest code was made, from its id, in Unix milliseconds.
+ * Returns when a connection or guest code was created, from its id, Unix milliseconds.
+ * @returns null for other ids
  * @see RFC 9562 section 5.7
  */
 function madeAt(id: string): number | null {
@@ -122,7 +123,7 @@ export function newSync(options: {
   /**
    * Deletes secrets that belong to no connection or guest code.
    *
-   * A crash, or a server that never answered, leaves them.
+   * Such secrets exist after a crash, or if the server never responded.
    */
   function dropOrphans() {
     for (const id of state.secrets.ids()) {
@@ -157,7 +158,7 @@ export function newSync(options: {
     remark(report, warning)
   }
 
-  /** Looks for a recovery key of another device if this account's key log has grown. */
+  /** Looks for a recovery key that another device set, if this account's key log has grown. */
   async function noticeRecoveryKey(): Promise<void> {
     const before = recoveryLook(state)
     if (before?.seq === state.logs.head('keylog', identity.account)?.seq) return
@@ -182,32 +183,34 @@ export function newSync(options: {
   }
 
   async function work(report: SyncReport): Promise<void> {
-    // Listed before the requests, since an item made meanwhile is missing from the answer.
+    // Read before the requests, because an item created during a request is missing from the
+    // response.
     const connections = new Set(state.connections.ids())
     const guests = new Set(state.guests.all().map(({ id }) => id))
-    // Also while the account server is unavailable for longer than these keys may be kept.
+    // Done even if the account server is unavailable, because these keys must not be kept longer.
     dropOldKeys(options, now())
     // Must be first: verifications need the clock state even if the rest of the sync fails.
     await readClock(report)
     const ownLog = await pull.ownLog(report)
     if (ownLog.isKnown) await noticeRecoveryKey()
     if (ownLog.isKnown) await pull.ownName(ownLog.profile)
-    // Before envelopes are opened: one that does not open is deleted and sealed to the newest
-    // key.
+    // Before envelopes are opened: an envelope that cannot be opened is deleted, so that another
+    // device seals the secret to the newest key.
     if (ownLog.isKnown) await keepSealing(report, () => renewSealKey(report))
     warnOfCopy(report)
     await pull.declined()
     await pull.connections(connections, report)
     await keepSealing(report, () => deleteOldHalves(options))
     await pull.guestCodes(guests, report)
-    // Another device may have switched the code off, or a revocation may have ended it.
+    // Another device may have switched the public code off, or a revocation may have ended it.
     if (isPublicCodeActive(options)) await followCode(options, account)
-    // An older account server rejects unknown records, and rotations must not wait for that.
+    // Run separately: an older account server rejects unknown records, and rotations must not
+    // depend on that.
     await runEach(
       [
         () => push.verifications(report),
-        // A server without the key log that stamps name rejects valid stamps. They wait until it
-        // has the log again.
+        // A server rejects a valid stamp if it does not have the key log that the stamp refers to.
+        // Such stamps are sent when the server has the log again.
         async () => {
           if (ownLog.isKnown) await push.stamps(report)
         },
@@ -215,7 +218,8 @@ export function newSync(options: {
       ],
       (cause) => log('warn', 'part of a sync failed', { cause }),
     )
-    // Keep following: the server may omit an account because it wants to change its keys.
+    // The accounts stay followed: the server may omit an account because it wants to change its
+    // keys.
     for (const id of await refreshTrust(options, account))
       remark(
         report,
@@ -284,7 +288,7 @@ export function newSync(options: {
 
   async function handOver(): Promise<Unpushed> {
     await idle()
-    // Separately: a failure of one must not block the other.
+    // Separate, because a failure of one must not block the other.
     for (const part of [push.verifications, push.stamps])
       try {
         await part(newReport('request'))

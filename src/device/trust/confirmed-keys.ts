@@ -1,4 +1,6 @@
-/** Stores that the keys of another account are confirmed, and applies the consequences here. */
+/**
+ * Stores that another account's keys are confirmed, and applies the consequences on this device.
+ */
 import type { Account } from '../../api/port.ts'
 import type { TrustCard } from '../../api/rest/trust-cards.ts'
 import { unconfirmedMembers } from '../../crypto/logs/roster.ts'
@@ -14,9 +16,12 @@ import { rememberedRoster } from '../logs/roster-cache.ts'
 import { examine, rejudged } from './trust-keys.ts'
 
 /**
- * Stores that the keys of a generation are confirmed. Restores the membership of their account in
- * the connections that the own account owns, and judges again which connections are suspended.
- * @param generation the confirmed one; by default the newest that this device has seen
+ * Stores that an account's keys are confirmed.
+ *
+ * Also confirms the keys in the connections that the own account owns, and updates which
+ * connections are suspended.
+ * @param generation the confirmed generation of keys; the default is the newest that this device
+ *   has seen
  */
 export async function confirmKeys(
   device: DeviceContext,
@@ -26,11 +31,11 @@ export async function confirmKeys(
 ): Promise<TrustRow> {
   const looked = { pinned: generation, confirmed: true, recovered_at: null, key_unused: false }
   const pinned = { ...row, ...looked }
-  // Later keys count as confirmed where the recovery key links them to this generation.
+  // Later keys also count as confirmed if the recovery key links them to this generation.
   const confirmed = generation === row.newest ? pinned : rejudged(device, pinned)
   device.state.transaction(() => {
     device.state.trust.put(confirmed)
-    // The name that the account has signed by now becomes the confirmed name.
+    // The name that the account has signed becomes the confirmed name.
     device.state.names.confirm(row.account)
   })
   try {
@@ -45,8 +50,8 @@ export async function confirmKeys(
 }
 
 /**
- * Returns the trust card of an account, and creates it where there is none.
- * @throws AppError what the account throws
+ * Returns an account's trust card. Creates it if there is none.
+ * @throws AppError for any error from the account server
  */
 async function cardOf(account: Account, id: string): Promise<TrustCard> {
   try {
@@ -59,10 +64,10 @@ async function cardOf(account: Account, id: string): Promise<TrustCard> {
 }
 
 /**
- * Confirms the trust card of an account with a key log that was verified without the account
- * server. A repetition changes nothing.
- * @param generation that of the keys in the verified log: a later one stays unverified
- * @throws AppError what the account throws
+ * Confirms an account's trust card with a key log that was verified without the account server.
+ * Repeating it changes nothing.
+ * @param generation the generation of keys in the verified log; a later generation stays unverified
+ * @throws AppError for any error from the account server
  */
 export async function confirmCard(
   device: DeviceContext,
@@ -79,12 +84,12 @@ export async function confirmCard(
 }
 
 /**
- * Confirms an account's new keys in each connection of which this account is an owner.
+ * Confirms an account's new keys in each connection of which the own account is an owner.
  *
- * This concerns connections in which all devices of the other account were replaced by keys that
- * no owner has confirmed.
+ * Only connections count in which the other account's membership has keys that no owner has
+ * confirmed.
  * @returns the number of connections
- * @throws AppError as `confirmKeys` does; the next sync completes the rest
+ * @throws AppError as `confirmMemberKeys` does; the next sync completes the remaining connections
  */
 export async function confirmSeats(
   device: Signing,

@@ -1,6 +1,6 @@
 /**
- * The name of the own account (protocol, section 4a). A device signs it, and the account server
- * distributes it. No device signs a name that it has from the server alone.
+ * The own account's name (protocol, section 4a). A device signs it, and the account server
+ * distributes it. No device signs a name that it knows only from the server.
  */
 import * as v from 'valibot'
 import type { Account } from '../../api/port.ts'
@@ -17,16 +17,16 @@ import { type Remembering, pullKeyLog } from '../logs/key-log.ts'
 import { nameToSign, noteFormerName, rememberName } from '../identity/signed-name.ts'
 import { keepProfile, putProfile, unlessRefused } from '../logs/profiles.ts'
 
-/** The highest `n` that this device has signed. */
+/** The name of the meta row with the highest `n` that this device has signed. */
 const HIGHEST_N = 'own_name_n'
-/** The most attempts. Each can lose against another device of the same account. */
+/** The maximum number of attempts. Each one fails if another device of the account is faster. */
 const ATTEMPTS = 5
 
 type Naming = Remembering & Pick<DeviceContext, 'identity'>
 
 /**
- * Signs the name with the next `n`. The `n` is stored first, so that none is signed twice.
- * @throws AppError invalid_state where no higher `n` is left
+ * Signs the name with the next `n`. Stores `n` before signing, so that no `n` is signed twice.
+ * @throws AppError invalid_state if there is no higher `n`
  */
 async function signNext(
   device: Naming,
@@ -53,7 +53,7 @@ const isConflict = (error: unknown) => error instanceof AppError && error.code =
 
 /**
  * Signs a name, sends it to the account server and stores it.
- * @throws AppError conflict where another profile came first
+ * @throws AppError conflict if the server already has another profile
  */
 async function signAndGive(device: Naming, account: Account, name: string): Promise<void> {
   const { profile, jws } = await signNext(device, name)
@@ -63,7 +63,7 @@ async function signAndGive(device: Naming, account: Account, name: string): Prom
   rememberName(device.state, name)
 }
 
-/** The queue of each state: a sync must not sign a name while the user sets another one. */
+/** A queue per state, so that a sync does not sign a name while the user sets one. */
 const turns = new WeakMap<State, ReturnType<typeof newQueue>>()
 
 function inTurn<T>(state: State, step: () => Promise<T>): Promise<T> {
@@ -75,8 +75,8 @@ function inTurn<T>(state: State, step: () => Promise<T>): Promise<T> {
 /**
  * Signs the name that the user set, and sends it to the account server.
  * @param name 1 to 64 code points
- * @throws AppError invalid_state where no higher `n` is left, conflict where other devices were
- *   faster each time, rate_limited, and what the account throws
+ * @throws AppError invalid_state if there is no higher `n`, conflict if other devices were faster
+ *   each time, rate_limited, and any error from the account server
  */
 export const giveOwnName = (device: Naming, account: Account, name: string): Promise<void> =>
   inTurn(device.state, async () => {
@@ -103,12 +103,14 @@ const nameBefore = (log: KeyLog, jws: string): string | null =>
   })
 
 /**
- * Updates the signed name of the own account. Stores a newer one from the account server, sends
- * one that the server lacks, and signs the stored name again where its signer was revoked. A
- * device without a stored name, as after a reset, signs none, because the server can choose among
- * the names of revoked devices. It stores the name from the server to show it to the user.
- * @param given the profile that the account server has
- * @throws AppError conflict where another device was faster, and as `giveOwnName` does
+ * Brings the own account's signed name up to date.
+ *
+ * Stores a newer profile from the account server, sends a profile that the server lacks, and signs
+ * the stored name again if its signer was revoked. A device without a stored name, for example
+ * after a reset, signs nothing, because the server could choose among the names of revoked devices.
+ * It only stores the server's name to show it to the user.
+ * @param given the profile that the account server has; undefined if it has none
+ * @throws AppError conflict if another device was faster, and as `giveOwnName` does
  */
 export const settleOwnName = (
   device: Naming,

@@ -1,6 +1,6 @@
 /**
- * The recovery key in the key log of the own account (section 3). This device signs the entry
- * that names its public half. It never receives the words of the paper.
+ * The recovery key in the own account's key log (section 3). This device signs the entry with the
+ * recovery key's public key. It never receives the words on the paper.
  */
 import type { RecoveryKey } from '../../api/local/recovery.ts'
 import { every } from '../../api/cursor.ts'
@@ -24,7 +24,7 @@ const changed = (cause?: unknown) =>
     { cause },
   )
 
-/** Returns the error for a rejected recovery entry; the refusal itself where the log is full. */
+/** Returns the error for a rejected recovery entry; the Refusal itself if the log is full. */
 function notNamed(cause: Refusal): AppError | Refusal {
   if (cause.reason === 'log_full') return cause
   if (/recovery_sig|superfluous_member/.test(cause.reason)) return changed(cause)
@@ -33,7 +33,7 @@ function notNamed(cause: Refusal): AppError | Refusal {
   })
 }
 
-/** Returns the time at which the key in force was set; null where none is in force. */
+/** Returns when the current recovery key was set; null if there is none. */
 function since({ recovery, entries }: KeyLog): string | null {
   if (recovery === null) return null
   const entry = entries.findLast((one) => {
@@ -50,8 +50,8 @@ const seen = (log: KeyLog): RecoveryKey => ({
 })
 
 /**
- * Returns the recovery key in force, according to the current key log of the account server.
- * @throws AppError backend_error, and what the account throws
+ * Returns the current recovery key, from the account server's key log.
+ * @throws AppError backend_error, and any error from the account server
  */
 export async function readRecoveryKey(
   device: DeviceContext,
@@ -64,11 +64,11 @@ export async function readRecoveryKey(
 }
 
 /**
- * Puts a recovery key in force. A repetition with the same key changes nothing.
- * @param of `seq`: the place of the entry, for which the key in force signed `recovery_sig`; the
- *   signature is absent where none is in force
- * @throws AppError conflict where the key log has grown meanwhile, invalid_state where it is
- *   full, backend_error, and what the account throws
+ * Sets the recovery key. Repeating it with the same key changes nothing.
+ * @param of `seq` is the seq of the new entry; `recovery_sig` is the current recovery key's
+ *   signature for that seq, absent if the account has no recovery key
+ * @throws AppError conflict if the key log has grown meanwhile, invalid_state if it is full,
+ *   backend_error, and any error from the account server
  */
 export async function putRecoveryKey(
   device: DeviceContext,
@@ -91,7 +91,7 @@ export async function putRecoveryKey(
   return seen(log)
 }
 
-/** Returns the key in force if another device set it; else null. */
+/** Returns the current recovery key if another device set it; otherwise null. */
 async function foreignKey(
   { state, identity, now }: Looking,
   account: Account,
@@ -106,7 +106,7 @@ async function foreignKey(
   if (known?.key === key) return { ...known, revoked }
   const devices = await every((query) => account.devices.list(query))
   const name = devices.find(({ id }) => id === entry.by)?.name ?? null
-  // The entry claims a time. It was not in the log at the last good sync.
+  // The entry claims a time. The entry was not in the log at the last successful sync.
   const at = Math.min(Math.max(entryTime(entry.jws), since), now())
   return { key, device: entry.by, name, at, revoked }
 }
@@ -114,10 +114,10 @@ async function foreignKey(
 type Looking = Pick<DeviceContext, 'state' | 'identity' | 'now' | 'requireSession'>
 
 /**
- * Looks in the stored key log of the own account for a recovery key that another device set.
- * Stores the result for the notice.
- * @param since when the last good sync ended, Unix milliseconds; 0 before the first
- * @throws AppError what the account throws
+ * Looks in the own account's stored key log for a recovery key that another device set. Stores the
+ * result for the notice.
+ * @param since when the last successful sync ended, Unix milliseconds; 0 if there was none
+ * @throws AppError for any error from the account server
  */
 export async function lookForRecoveryKey(
   device: Looking,

@@ -1,7 +1,8 @@
 /**
- * The notice that another device set the recovery key in force. A thief with an unlocked device
- * can set one, and it stays in force when that device is revoked. This module is apart from the
- * key log, which loads the curves.
+ * The notice that another device set the current recovery key.
+ *
+ * A thief with an unlocked device can set a recovery key, which stays valid after the device is
+ * revoked. This module does not use the key log, so it does not load the elliptic curve code.
  */
 import { timeAt } from '../../api/fields.ts'
 import { printableJson } from '../../crypto/encoding/quoted.ts'
@@ -12,35 +13,40 @@ const SEEN = 'recovery_seen'
 
 type Meta = Pick<State, 'meta'>
 
-/** The recovery key in force, set by a device of the newest generation. */
+/** The current recovery key, set by a device of the newest generation. */
 export interface SetKey {
   /** `x` of its JWK. */
   readonly key: string
   readonly device: string
-  /** The name of the device at the account server; null where the server no longer lists it. */
+  /** The device's name at the account server; null if the server no longer lists the device. */
   readonly name: string | null
-  /** When it was set, Unix milliseconds: between the last good sync and the one that found it. */
+  /**
+   * When it was set, Unix milliseconds: between the last successful sync and the sync that found
+   * it.
+   */
   readonly at: number
   readonly revoked: boolean
 }
 
-/** The result of the last look at the own key log. */
+/** The result of the last check of the own key log. */
 interface RecoveryLook {
-  /** The place of the newest entry at that time. */
+  /** The seq of the log's newest entry at that time. */
   readonly seq: number
-  /** null where no device, or this one, set the key in force. */
+  /** Null if there is no recovery key, or if this device set it. */
   readonly set: SetKey | null
 }
 
-/** Returns the result of the last look; null before the first. */
+/** Returns the result of the last check; null if there was none. */
 export const recoveryLook = ({ meta }: Meta): RecoveryLook | null =>
   meta.get(LOOK) as RecoveryLook | null
 
-/** Stores the result of a look. */
+/** Stores the result of a check. */
 export const keepRecoveryLook = ({ meta }: Meta, look: RecoveryLook): void => meta.set(LOOK, look)
 
 /**
- * Returns the key that another device set, until the user dismisses the notice here; else null.
+ * Returns the recovery key that another device set; null if there is none.
+ *
+ * Also null if the user dismissed the notice about it.
  */
 export function setElsewhere(state: Meta): SetKey | null {
   const set = recoveryLook(state)?.set ?? null
@@ -48,8 +54,8 @@ export function setElsewhere(state: Meta): SetKey | null {
 }
 
 /**
- * Dismisses the notice: the user confirms that they set the key. A key that is set later is
- * reported again.
+ * Dismisses the notice, because the user confirmed that they set the key. A later key is reported
+ * again.
  */
 export function dismissSetKey(state: Meta): void {
   const set = setElsewhere(state)
@@ -57,13 +63,15 @@ export function dismissSetKey(state: Meta): void {
 }
 
 /**
- * The remedy for a recovery key that is not the user's. Only a signature by that key replaces it.
- * A reset without it begins a generation that it does not link. Contacts who are still pinned to
- * the previous generation would accept a reset with it.
+ * The remedy for a recovery key that the user did not set.
+ *
+ * Only a signature by the current recovery key can replace it. A reset without it begins a
+ * generation that is not linked by that key. Contacts who still have the previous generation as
+ * reviewed keys would accept a reset with it.
  */
 export const FOREIGN_KEY =
   'Anyone with its words and access to your mailbox can replace all your devices, and your contacts would accept that. Secure the mailbox. Then, on a device that you want to keep, run "countersignd logout" and "countersignd reset" without --recovery-key, make a recovery key of your own ("countersignd recovery create"), and compare the safety number with each contact. A contact who has confirmed your new keys no longer accepts the other words.'
 
-/** Returns a sentence that names the device that set a key, and the date. */
+/** Returns a sentence that names the device that set a recovery key, and the date. */
 export const sayWhoSet = ({ device, name, at, revoked }: SetKey): string =>
   `The device ${name === null ? device : `${printableJson(name)} (${device})`} set a recovery key on ${timeAt(at).slice(0, 10)}${revoked ? ', and has since been revoked. The key is still in force' : ''}.`

@@ -10,24 +10,23 @@ export type Trusting = Pick<
   'state' | 'codes' | 'identity' | 'now' | 'requireSession'
 >
 
-/** The account of a card, and the hint of the account server that there are other keys. */
+/** A trust card's account, and the account server's hint that its keys changed. */
 export type Hinted = Pick<TrustCard, 'user_id' | 'key_status'>
 
-/**
- * A hint of the account server at a change fetches a log again after this time, in milliseconds.
- */
+/** A hint of changed keys causes another fetch at most once in this time, in milliseconds. */
 const HINTED_MS = 60_000
 
 /**
- * Checks whether the account server hints at keys that are not stored here. For keys that were
- * replaced already, the hint does not show whether they were replaced again: it then counts a
- * minute after the last check.
+ * Checks whether the account server hints at keys that are not stored here.
+ *
+ * If the stored keys have changed already, the hint cannot show whether they changed again. It then
+ * counts only if the last check was a minute ago or longer.
  * @param now Unix milliseconds
  */
 export const isHinted = ({ key_status }: Hinted, row: TrustRow, now: number): boolean =>
   key_status === 'changed_unverified' &&
   (keyStatusOf(row) !== key_status || Math.abs(now - row.checked_at) >= HINTED_MS)
 
-/** Checks whether the newest stored key log entry is the one that was judged last. */
+/** Checks whether the newest stored key log entry was considered at the last check. */
 export const isJudged = ({ logs }: State, { account, seq }: TrustRow): boolean =>
   (logs.head('keylog', account)?.seq ?? -1) === seq

@@ -1,7 +1,9 @@
 /**
- * Fetches and judges the keys of the accounts that the user follows. It compares them with the
- * reviewed keys (protocol, section 3). It is apart from the work that a sync does for each card,
- * because it loads the curves.
+ * Fetches the keys of followed accounts and compares them with the reviewed keys.
+ *
+ * This module loads the elliptic curve code. The work that a sync does for each card is therefore
+ * in another module.
+ * @see protocol, section 3
  */
 import type { Account } from '../../api/port.ts'
 import { isKeyUnused, resetsWithoutKey } from '../../crypto/logs/generations.ts'
@@ -19,10 +21,10 @@ import { rememberedLog } from '../identity/key-log-cache.ts'
 import { entryTime } from '../logs/trust-history.ts'
 import { type Hinted, type Trusting, isHinted, isJudged } from './staleness.ts'
 
-/** The most safety numbers in the cache. Computing one takes some ten milliseconds. */
+/** The maximum number of cached safety numbers. Computing one takes about 10 ms. */
 const MOST_NUMBERS = 1000
 
-/** Returns the row of an account of which nothing is known. */
+/** Returns the initial row of an account. */
 const unknown = (account: string): TrustRow => ({
   account,
   pinned: 0,
@@ -36,55 +38,56 @@ const unknown = (account: string): TrustRow => ({
 })
 
 /**
- * Returns the row after a log was judged. Pins the keys that are seen first, and those of a
- * generation that the recovery key links to the pinned one (section 3).
+ * Returns the row updated from a log. Keys that are seen first become the reviewed keys. So do keys
+ * of a generation that the recovery key links to the reviewed one (section 3).
  * @param now Unix milliseconds
  */
 function judgedBy(row: TrustRow, log: KeyLog, now: number): TrustRow {
   const { seq, generation: newest, generations } = log
   const pinned = row.pinned === 0 ? newest : row.pinned
-  // Keys that are seen first are pinned, even those of a thief: the log itself shows such a
-  // reset.
+  // Keys that are seen first become the reviewed keys, even if they are a thief's. But the log
+  // itself shows a reset without the recovery key.
   const isWarned = row.pinned === 0 || row.key_unused
   const key_unused =
     isKeyUnused(generations, pinned) || (isWarned && resetsWithoutKey(generations).length > 0)
   const judged = { ...row, seq, newest, pinned, key_unused }
   if (newest === pinned || !isLinked(log, pinned, newest)) return judged
   const reset = log.entries[generationRoot(log, newest).seq]!
-  // The entry claims a time. The reset came after the last check, which did not find it.
+  // The entry claims a time. The last check did not find the reset, so the reset is later than that
+  // check.
   const recovered_at = Math.min(Math.max(entryTime(reset), row.checked_at), now)
   return { ...judged, pinned: newest, recovered_at }
 }
 
 type Knowing = Pick<Trusting, 'state' | 'now'>
 
-/** Returns the row judged by the stored log, which another operation may have fetched. */
+/** Returns the row updated from the stored log, which another operation may have fetched. */
 function known({ state, now }: Knowing, before: TrustRow): TrustRow {
   if (isJudged(state, before)) return before
   return rejudged({ state, now }, before)
 }
 
-/** Returns the row judged by the stored log, after another generation was pinned. */
+/** Returns the row updated from the stored log, after another generation was reviewed. */
 export function rejudged({ state, now }: Knowing, row: TrustRow): TrustRow {
   const { account } = row
   return judgedBy(row, rememberedLog(state, account)!, now())
 }
 
 /**
- * Returns the reason why a log was refused; null for an error that does not concern the log.
+ * Returns the reason why a log was refused; null if the error does not concern the log.
  * @param wasKnown whether this device had a part of the log before the request
  */
 function refusalIn(error: unknown, wasKnown: boolean): string | null {
   if (!(error instanceof AppError)) return null
   if (error.cause instanceof Refusal) return error.cause.reason
-  // A log that existed does not disappear.
+  // A log that existed cannot disappear.
   return error.code === 'not_found' && wasKnown ? 'rollback' : null
 }
 
 /**
- * Fetches and judges the key log of an account. Of a log that breaks a rule, goes back or forks,
- * only the refusal is stored.
- * @throws AppError what the account throws
+ * Fetches an account's key log and updates the trust row. If the log breaks a rule, goes back or
+ * forks, stores only the refusal.
+ * @throws AppError for any error from the account server
  */
 export async function examine(device: Trusting, account: Account, id: string): Promise<TrustRow> {
   const { state, now, requireSession } = device
@@ -114,9 +117,9 @@ export async function examine(device: Trusting, account: Account, id: string): P
 }
 
 /**
- * Returns the trust row behind a card. Asks the account server only if nothing is stored, or if
- * the server hints at other keys.
- * @throws AppError what the account throws
+ * Returns the trust row of a card. Asks the account server only if nothing is stored or if the
+ * server hints at other keys.
+ * @throws AppError for any error from the account server
  */
 export async function look(device: Trusting, account: Account, card: Hinted): Promise<TrustRow> {
   const { state } = device
@@ -130,9 +133,7 @@ export async function look(device: Trusting, account: Account, card: Hinted): Pr
 
 const numbers = new Map<string, string>()
 
-/**
- * Returns the safety number of the own account and another; null where one has no stored key log.
- */
+/** Returns the safety number of two accounts; null if one of them has no stored key log. */
 export function numberWith(state: State, own: string, other: string): string | null {
   const { logs } = state
   const [ours, theirs] = [own, other].map((account) => logs.head('keylog', account)?.entry)
@@ -143,7 +144,7 @@ export function numberWith(state: State, own: string, other: string): string | n
   if (known !== undefined) return known
   const rooted = (account: string) => rootOf(rememberedLog(state, account)!)
   const made = safetyNumber(rooted(own), rooted(other))
-  // The oldest number is deleted.
+  // Deletes the oldest number.
   if (numbers.size >= MOST_NUMBERS) numbers.delete(numbers.keys().next().value as string)
   numbers.set(key, made)
   return made

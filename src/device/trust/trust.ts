@@ -1,9 +1,10 @@
 /**
- * The keys that this device trusts (protocol, section 3). It fetches and judges the key logs of
- * the accounts that the user follows, whether or not the account server reports a change. It
- * stores which keys the user reviewed: keys of a later generation are unverified until the user
- * has compared the safety number. A confirmation on another device of the account does not count
- * here.
+ * The keys that this device trusts (protocol, section 3).
+ *
+ * This module updates the key logs of followed accounts, whether or not the account server reports
+ * a change, and stores which keys the user reviewed. Keys of a later generation are unverified
+ * until the user has compared the safety number. A confirmation on another device of the account
+ * does not count here.
  */
 import { every } from '../../api/cursor.ts'
 import type { Account } from '../../api/port.ts'
@@ -14,20 +15,18 @@ import type { State } from '../../state/state.ts'
 import type { TrustRow } from '../../state/trust.ts'
 import { type Trusting, isHinted, isJudged } from './staleness.ts'
 
-/**
- * How long a check of a key log counts in milliseconds, unless the server hints at another log.
- */
+/** How long a check of a key log is valid, in milliseconds, unless the server hints at a change. */
 const FRESH_MS = 3600 * 1000
 
 /**
- * Stops following an account. Its key log stays, so that an account server cannot show an older
+ * Stops following an account. Its key log stays, so that an account server cannot present an older
  * one later.
  */
 export function unpin({ state }: Pick<Trusting, 'state'>, id: string): void {
   const isMember = state.connections.withMember(id).length > 0
   state.transaction(() => {
     state.trust.delete(id)
-    // The pending `confirm` of new keys is deleted as well.
+    // Also deletes a pending `confirm` of new keys.
     state.invites.dropAgain(id)
     // The name of a member of a connection stays.
     if (!isMember) state.names.delete(id)
@@ -35,8 +34,8 @@ export function unpin({ state }: Pick<Trusting, 'state'>, id: string): void {
 }
 
 /**
- * Checks that there are keys that can be confirmed.
- * @throws AppError conflict where the key log was refused, invalid_state where there are no keys
+ * Requires that there are keys that the user can confirm.
+ * @throws AppError conflict if the key log was refused, invalid_state if there are no keys
  */
 export function requireConfirmable({ refused, newest }: TrustRow): void {
   if (refused !== null)
@@ -58,13 +57,10 @@ export function dismissRecovery({ state }: Pick<Trusting, 'state'>, id: string):
   if (row !== null) state.trust.put({ ...row, recovered_at: null })
 }
 
-/**
- * Returns the time of the last verification here by account, where the account server lacks it
- * yet.
- */
+/** Returns, by account, the time of the last verification that is not uploaded yet. */
 export function verifiedHere({ verifications }: State): ReadonlyMap<string, string> {
   const last = new Map<string, string>()
-  // Oldest first.
+  // The rows are ordered oldest first.
   for (const { outcome, at, matches } of verifications.unpushed(-1))
     if (outcome === 'verified')
       for (const { member_id, speaker } of matches)
@@ -73,11 +69,11 @@ export function verifiedHere({ verifications }: State): ReadonlyMap<string, stri
 }
 
 /**
- * Updates the trust rows of the followed accounts. Fetches the key logs that were not checked for
- * an hour, and those that the account server hints to have changed.
- * @returns the accounts that are followed here and are in a suspended connection, although the
- *   account server no longer lists them
- * @throws AppError what the account throws
+ * Updates the trust rows of followed accounts. Fetches the key logs that were last checked more
+ * than an hour ago, and those with a hint of a change.
+ * @returns the accounts that this device follows, that are in a suspended connection and that the
+ *   account server no longer lists as followed
+ * @throws AppError for any error from the account server
  */
 export async function refreshTrust(
   device: Trusting & { readonly log: Log },
@@ -103,7 +99,10 @@ export async function refreshTrust(
 const holdsBack = ({ connections }: State, account: string): boolean =>
   connections.withMember(account).some((id) => connections.get(id)?.hold === 'rotation_pending')
 
-/** Judges the keys behind a card. The curves are loaded when there is something to check. */
+/**
+ * Returns the updated row of a card. The elliptic curve code is loaded only if there is something
+ * to verify.
+ */
 async function judged(device: Trusting, account: Account, card: TrustCard, isFresh: boolean) {
   const { examine, look } = await import('./trust-keys.ts')
   return isFresh ? look(device, account, card) : examine(device, account, card.user_id)

@@ -11,23 +11,26 @@ import { type ReportCall, newServers } from '../../api/tools/server.ts'
 import type { AgentHandlers } from '../context.ts'
 
 const JSON_ALONE = /^(?!.*text\/event-stream).*(?:application\/json|\*\/\*)/i
-/** Always answered with events, regardless of what the client accepts. */
+/**
+ * The method that is always answered with an event stream, regardless of what the client accepts.
+ */
 const LISTENING = 'subscriptions/listen'
 
 /**
- * The media types that the protocol's library requires every client to accept. It answers calls
- * with events of one data line each.
+ * The media types that the MCP library requires every client to accept.
+ *
+ * The library answers each call with events that have one data line each.
  */
 const BOTH = 'application/json, text/event-stream'
 const DATA = /^data: (.+)$/gm
 
-/** Returns whether a message is answered in JSON because the client accepts nothing else. */
+/** Checks whether a message must be answered in JSON because the client does not accept events. */
 const isJsonAlone = (accept: string, message: unknown): boolean =>
   JSON_ALONE.test(accept) && (message as { method?: unknown } | null)?.method !== LISTENING
 
 /**
- * Converts the answers in an event stream to JSON: one, or an array for a batch. Requests and
- * notifications to the client are omitted.
+ * Converts the answers in an event stream to JSON: one object, or an array for a batch. Omits
+ * requests and notifications to the client.
  */
 async function inJson(response: Response, isBatch: boolean): Promise<string> {
   const messages = [...(await response.text()).matchAll(DATA)].map(([, data = '']) => data)
@@ -35,7 +38,7 @@ async function inJson(response: Response, isBatch: boolean): Promise<string> {
   return isBatch ? `[${answers.join(',')}]` : (answers[0] ?? '')
 }
 
-/** The header fields that the protocol reads. */
+/** The header fields that the MCP library reads. */
 const FIELDS = [
   'accept',
   'content-type',
@@ -46,13 +49,16 @@ const FIELDS = [
   'mcp-session-id',
 ]
 
-/** The first version without batches; versions are dates. */
+/** The first protocol version without batches. Versions are dates. */
 const WITHOUT_BATCHES = '2025-06-18'
 
-/** How many messages a client of an earlier version may send at once. */
+/** The maximum number of messages in a batch, for clients of earlier versions. */
 const LARGEST_BATCH = 10
 
-/** The most values in a message. None needs more, and validation takes time for each value. */
+/**
+ * The maximum number of values in a message. No valid message needs more, and validating each value
+ * takes time.
+ */
 const MOST_MEMBERS = 5000
 
 const refused = (message: string): Content => ({
@@ -78,8 +84,10 @@ function messageOf(body: string): unknown {
 }
 
 /**
- * Returns a rejection that precedes the protocol's library; null if there is none, and for a body
- * that is not JSON, which the library rejects itself.
+ * Returns a rejection of a message before the MCP library sees it; null if the message is
+ * acceptable.
+ *
+ * Returns null too if the body is not JSON, because the library rejects it.
  * @throws AppError payload_too_large
  */
 function refusalOf(message: unknown, body: string, version: string): Content | null {
@@ -102,8 +110,8 @@ function refusalOf(message: unknown, body: string, version: string): Content | n
 }
 
 /**
- * Serves the protocol over HTTP, with a server for each request.
- * @param serverFor creates that server; the caller is already authenticated
+ * Serves MCP over HTTP, with a new server object for each request.
+ * @param serverFor creates the server object; the caller is already authenticated
  */
 export function overHttp(
   serverFor: (ask: Ask, report: ReportCall) => Server,
@@ -127,11 +135,11 @@ export function overHttp(
       const value = name === 'accept' && isJson ? BOTH : context.header(name)
       return value === undefined ? [] : [[name, value]]
     })
-    // The protocol only requires the URL to be valid.
+    // The library only requires that the URL is valid.
     const request = new Request('http://127.0.0.1/mcp', { method: 'POST', headers: fields, body })
     const response = await handler.fetch(request)
-    // The library quotes the input that it rejects, which must not be in a log. Only failures of
-    // this server are logged.
+    // The library's message quotes the rejected input, which must not be logged. So only failures
+    // of this server are logged.
     if (response.status >= 500) home.log('error', 'protocol failed', { cause: failure })
     const type = response.headers.get('content-type') ?? 'application/json'
     if (isJson && isEventStream(type)) {

@@ -6,13 +6,16 @@ import { listedTools } from '../../api/tools/list.ts'
 import type { AgentHandlers } from '../context.ts'
 
 const call = newCaller(rest)
-/** The same for every caller. A frozen value is written as JSON once. */
+/** The list is the same for every caller. A frozen value is converted to JSON only once. */
 const listed = Object.freeze({ tools: listedTools(rest, restNeed) })
 
 export const toolCalls: AgentHandlers['toolCalls'] = {
   list: async () => listed,
 
-  /** Returns JSON unless the answer is an image or a text; `{}` for a row without a reply. */
+  /**
+   * Calls a tool. Returns JSON unless the result is an image or a text; `{}` if the route returns
+   * nothing.
+   */
   create: async ({ name, body }, { ask }) => {
     const { value = {}, media } = await call(ask, name, body)
     return media ? (value as Content) : { type: 'application/json', body: JSON.stringify(value) }

@@ -1,8 +1,9 @@
 /**
- * The files of the documentation page. Their names contain a hash of their content, so that a
- * browser caches them permanently. The page contains the full hash of each, so that a browser
- * runs no other content under these names, such as a cached file of a previous program on this
- * port.
+ * The files of the documentation page.
+ *
+ * Each file name contains a hash of the content, so browsers may cache the file permanently. The
+ * page contains the full hash of each file, so a browser runs no other content under that name. For
+ * example, the cache may have a file of another program that used this port.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -16,7 +17,7 @@ const inflate = promisify(gunzip)
 const JS = 'text/javascript; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
 
-/** The files of the page: the parts of their names there, and their paths in `dist/`. */
+/** The files of the page: the parts of each public name, and the path in `dist/`. */
 const SOURCES = {
   reference: { stem: 'reference', ext: 'js', type: JS, built: 'pages/reference.js.gz' },
   start: { stem: 'start', ext: 'js', type: JS, built: 'pages/docs.js' },
@@ -24,7 +25,7 @@ const SOURCES = {
 } as const
 
 export interface DocsFile {
-  /** The last segment of its path. */
+  /** The last segment of the URL path. */
   readonly name: string
   readonly type: string
   /** The hash that a browser compares with the content (Subresource Integrity). */
@@ -58,7 +59,7 @@ async function load(): Promise<DocsFiles | null> {
 }
 
 /**
- * The uncompressed library for the few clients without gzip. It is created once, so that all slow
+ * The uncompressed library, for the few clients without gzip. Decompressed once, so that all slow
  * readers share one buffer.
  */
 let plain: Promise<Uint8Array> | undefined
@@ -66,8 +67,8 @@ let plain: Promise<Uint8Array> | undefined
 let known: Promise<DocsFiles | null> | null = null
 
 /**
- * Returns the files of the page, loaded once for all callers; null if `dist/` lacks one of them.
- * The next call then tries again, because a build may have added it.
+ * Returns the files of the page, loaded once for all callers; null if a file is missing in `dist/`.
+ * After null, the next call tries again, because a build may have added the file.
  */
 export async function docsFiles(): Promise<DocsFiles | null> {
   const loading = (known ??= load())
@@ -81,7 +82,7 @@ export async function docsFiles(): Promise<DocsFiles | null> {
   }
 }
 
-/** Returns whether an Accept-Encoding accepts gzip (RFC 9110 section 12.5.3). */
+/** Checks whether an Accept-Encoding field accepts gzip (RFC 9110 section 12.5.3). */
 const takesGzip = (accepted: string): boolean =>
   accepted
     .split(',')

@@ -1,4 +1,4 @@
-/** The documents of the interface: OpenAPI, the catalogue of tools, and the documentation page. */
+/** The API documents: OpenAPI, the tool catalogue, and the documentation page. */
 import { rest } from '../../api/rest/index.ts'
 import type { Content, Table } from '../../api/route.ts'
 import { restNeed } from '../../auth/scopes.ts'
@@ -8,8 +8,8 @@ import type { HandlerContext, Handlers } from '../context.ts'
 import { type DocsFile, type DocsFiles, docsFiles } from './docs-files.ts'
 
 /**
- * Returns the input of a document. Its server is the Host of the request, which the guard has
- * checked.
+ * Returns the data from which a document is built. The document's server URL is the request's Host,
+ * which was already checked.
  */
 async function foldedFor(context: HandlerContext) {
   const { default: examples } = await import('../../api/openapi/examples.json', {
@@ -23,8 +23,8 @@ async function foldedFor(context: HandlerContext) {
 type Document = Readonly<Record<string, unknown>> & { readonly openapi: string }
 
 /**
- * Wraps `fold` so that it builds a document once for each address, of which the guard accepts
- * few. The document is frozen, so that it is also written as JSON once.
+ * Wraps `fold` so that it builds a document once for each Host. Few Hosts pass the check. The
+ * document is frozen, so it is also converted to JSON only once.
  */
 function once(fold: (context: HandlerContext) => Promise<Document>) {
   const made = new Map<string, Promise<Document>>()
@@ -40,8 +40,8 @@ function once(fold: (context: HandlerContext) => Promise<Document>) {
   }
 }
 
-// Loaded at the first call: the fold needs the schema converter, which an idle daemon does not
-// load.
+// Imported at the first call, because building needs the schema converter, which an idle daemon
+// should not load.
 const restDocument = once(async (context) => {
   const { openapiDocument } = await import('../../api/openapi/document.ts')
   return openapiDocument(await foldedFor(context))
@@ -55,8 +55,8 @@ export const openapi: Handlers['openapi'] = { read: async (_, context) => restDo
 export const tools: Handlers['tools'] = { catalogue: async (_, context) => catalogue(context) }
 
 /**
- * The reference sets styles on its elements, and shows images from answers. The policy lets a
- * token that is typed there be sent to this server only.
+ * The reference page sets inline styles and shows images from responses. The policy ensures that a
+ * token typed into the page can be sent only to this server.
  */
 const POLICY = [
   "default-src 'none'",
@@ -121,8 +121,10 @@ const head = ({ reference, start, style }: DocsFiles): Html =>
     <script defer src="${pathOf(reference)}" integrity="${reference.integrity}"></script>`
 
 /**
- * Returns the documentation page. With scripts it is the interactive reference of the document
- * (`pages/docs.ts`); without them, or if the reference is not built, it is a list of all routes.
+ * Returns the documentation page.
+ *
+ * With scripts, the page is the interactive reference (`pages/docs.ts`). Without scripts, or if the
+ * reference is not built, it is a list of all routes.
  * @param files null if they are not built
  */
 async function docsPage(files: DocsFiles | null): Promise<Content> {

@@ -1,6 +1,6 @@
 /**
- * The start page: the answer at the daemon's address without a path, for browsers and curl. It
- * reveals nothing about the account.
+ * The start page at the daemon's address without a path, for browsers and curl. It reveals nothing
+ * about the account.
  */
 import type { Content } from '../../api/route.ts'
 import { html, ICON } from '../../service/pages/document.ts'

@@ -1,4 +1,4 @@
-/** The account of the caller and its active organisation. */
+/** Reads the caller's account, and reads and changes its active organisation. */
 import type { Kysely } from 'kysely'
 import type { Service, CallerSession } from '../../api/port.ts'
 import type { Context } from '../../api/rest/context.ts'
@@ -24,15 +24,15 @@ export async function displayName(db: Kysely<Schema>, account: string): Promise<
 }
 
 /**
- * Returns the display name of an account, quoted for a text. Throws if the account does not
- * exist.
+ * Returns an account's display name in a form that is safe inside a text. Throws if the account
+ * does not exist.
  */
 export const quotedName = async (db: Kysely<Schema>, account: string): Promise<string> =>
   plainName(await displayName(db, account))
 
 /**
- * Returns the primary address; null for a machine account and for a person without a proven
- * mailbox.
+ * Returns an account's primary mail address; null for a machine account, and for a person without a
+ * confirmed mailbox.
  */
 export async function primaryAddress(db: Kysely<Schema>, account: string): Promise<string | null> {
   const row = await db
@@ -45,8 +45,8 @@ export async function primaryAddress(db: Kysely<Schema>, account: string): Promi
 }
 
 /**
- * Returns the account that proved a mailbox, or null.
- * @param email in lower case
+ * Returns the account that confirmed a mailbox, or null.
+ * @param email the mailbox, in lower case
  */
 export async function accountAt(db: Kysely<Schema>, email: string): Promise<string | null> {
   const row = await db
@@ -76,9 +76,7 @@ async function contextOf(db: Kysely<Schema>, session: CallerSession): Promise<Co
   }
 }
 
-/**
- * Throws AppError `not_found` for an organisation in which the account has no active membership.
- */
+/** Throws AppError `not_found` unless the account is an active member of the organisation. */
 async function requireActive(
   db: Kysely<Schema>,
   account: string,
@@ -91,8 +89,8 @@ async function requireActive(
 }
 
 /**
- * Rejects a choice by a machine account, which belongs to one organisation.
- * @throws AppError `not_found`, `invalid_state`
+ * Rejects every choice of a machine account except its own organisation.
+ * @throws AppError `not_found` for another organisation, `invalid_state` for none
  */
 function requireOwn(own: string, organisation: string | null): void {
   if (organisation === null)
@@ -106,8 +104,8 @@ function requireOwn(own: string, organisation: string | null): void {
 
 /**
  * Sets the active organisation of a session; null for none.
- * @throws AppError `not_signed_in` for a session that has ended. A caller behind a daemon has a
- *   valid token, so the error is not `invalid_token`.
+ * @throws AppError `not_signed_in` if the session has ended. The error is not `invalid_token`,
+ *   because the caller's token for its daemon is still valid.
  */
 async function choose(
   { db, now }: Pick<ServiceContext, 'db' | 'now'>,
@@ -124,7 +122,7 @@ async function choose(
           ? null
           : of
               .case()
-              // Choosing the same organisation again keeps the start time.
+              // Choosing the same organisation again does not change the start time.
               .when('active_organisation_id', '=', organisation)
               .then(of.ref('active_since'))
               .else(at)

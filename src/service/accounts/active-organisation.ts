@@ -1,7 +1,7 @@
 /**
- * The active organisation of a caller. Each session has its own choice, so other devices keep
- * theirs. A machine account belongs to one organisation, which is always active for it. In both
- * cases the membership must be active at the time of the request.
+ * Finds a caller's active organisation. Each session has its own active organisation, so a change
+ * does not affect the account's other devices. A machine account belongs to one organisation, which
+ * is always its active one. In both cases the membership must be active at the time of the request.
  */
 import type { Kysely } from 'kysely'
 import type { CallerSession } from '../../api/port.ts'
@@ -37,8 +37,8 @@ export async function organisationOfMachine(
 }
 
 /**
- * Returns the active organisation of the caller; null without one or if its membership is not
- * active.
+ * Returns the caller's active organisation; null if there is none, or if the caller is not an
+ * active member of it.
  */
 export async function activeOrganisation(
   db: Kysely<Schema>,

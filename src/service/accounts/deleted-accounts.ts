@@ -1,17 +1,17 @@
 /**
- * The key logs of deleted accounts. Rosters contain their signatures, which every new device of a
- * member checks from the first entry on. So the server keeps their key logs for those members
- * only, under the hash of the account id.
+ * The key logs of deleted accounts. Rosters contain signatures of deleted accounts, and every new
+ * device of a member verifies a roster from its first entry. So the server keeps these key logs,
+ * readable only by members of such connections, under the hash of the account id.
  */
 import { hash } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
 import { taken } from './device-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** Returns the identifier of an account in this table: SHA-256 of its id, in hex. */
+/** Returns the identifier of a deleted account: SHA-256 of its id, in hex. */
 export const pseudonymOf = (account: string): string => hash('sha256', account, 'hex')
 
-/** Returns the key logs of deleted accounts that the roster of a connection needs, by account. */
+/** Returns, by account, the key logs of deleted accounts that a connection's roster names. */
 export async function departedLogs(
   db: Kysely<Schema>,
   connection: string,
@@ -33,7 +33,8 @@ export async function departedLogs(
 }
 
 /**
- * Returns the key log of a deleted account for a member of a connection that names it, else none.
+ * Returns a deleted account's key log if the caller is in a connection that names that account.
+ * Otherwise the list is empty.
  */
 export async function departedLogFor(
   db: Kysely<Schema>,
@@ -53,8 +54,8 @@ export async function departedLogFor(
 }
 
 /**
- * Throws AppError `conflict` for the id of a deleted account. A new account of that id could sign
- * in its name.
+ * Throws AppError `conflict` if the id belonged to a deleted account. A new account with that id
+ * could sign in the name of the deleted one.
  */
 export async function requireNeverUsed(trx: Transaction<Schema>, account: string): Promise<void> {
   const row = await trx

@@ -1,7 +1,7 @@
 /**
- * The device rows of accounts: pending and approved devices, and the rows that end with a device.
- * The row of a pending device contains its keys. Once the key log names the device, the keys are
- * in the log.
+ * Device rows: pending and approved devices, and the data that is deleted when a device ends. A
+ * pending device's row contains its keys. After the key log names the device, the keys are in the
+ * key log instead.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { CallerSession } from '../../api/port.ts'
@@ -12,10 +12,10 @@ import type { Schema } from '../db/schema.ts'
 
 type Row = Schema['devices']
 
-/** A pending device that is not added to the key log within this time is deleted. */
+/** A pending device is deleted if it is not added to the key log within this time. */
 const WAITING_MS = 7 * 24 * 3_600_000
 
-/** The error for an account or device id that exists already. It reveals nothing else. */
+/** Returns the error for an account or device id that already exists. It reveals nothing else. */
 export const taken = (): AppError =>
   new AppError('conflict', 'This account or device is already enrolled. Create new keys and ids.')
 
@@ -62,9 +62,9 @@ export async function approvedAt(db: Kysely<Schema>, device: string): Promise<nu
 }
 
 /**
- * Returns the device of the session if it is approved. Used where the path of an operation does
- * not show that read access is insufficient.
- * @throws AppError `no_device`, `invalid_token`, `forbidden` while it waits for approval
+ * Returns the session's device, which must be approved. Use it for operations that need more than
+ * read access although their path does not show it.
+ * @throws AppError `no_device`, `invalid_token`, or `forbidden` if the device waits for approval
  */
 export async function requireApproved(db: Kysely<Schema>, session: CallerSession): Promise<string> {
   const device = deviceOf(session)
@@ -77,14 +77,14 @@ export async function requireApproved(db: Kysely<Schema>, session: CallerSession
 }
 
 /**
- * Requires an approved device inside a transaction that writes for it, and locks its row. The
+ * Locks the session's device in a transaction that writes for the device, which must be approved. A
  * revocation of the device waits until the transaction ends, so a revoked device cannot write.
  */
 export async function holdApproved(
   trx: Transaction<Schema>,
   session: CallerSession,
 ): Promise<void> {
-  // Changes nothing: an update is the row lock that both engines support.
+  // This update changes nothing. It locks the row in both database engines.
   await trx
     .updateTable('devices')
     .set({ revoked_at: null })
@@ -95,15 +95,15 @@ export async function holdApproved(
 }
 
 /**
- * Waits for transactions that write for a device, before the caller may end the device.
- * Transactions lock the row of the device first (`holdApproved`), then that of a connection, then
- * that of an account. Another order could deadlock.
+ * Locks a device, and so waits for transactions that write for it. Call it before the device is
+ * ended. To avoid deadlocks, transactions must lock the device's row first (`holdApproved`), then
+ * the connection's row, then the account's row.
  */
 export async function holdDevice(
   trx: Transaction<Schema>,
   { account, device }: { account: string; device: string },
 ): Promise<void> {
-  // Changes nothing.
+  // This update changes nothing. It only locks the row.
   await trx
     .updateTable('devices')
     .set((of) => ({ revoked_at: of.ref('revoked_at') }))
@@ -112,7 +112,7 @@ export async function holdDevice(
     .execute()
 }
 
-/** Locks all devices of an account, always in the same order. */
+/** Locks all devices of an account, always in the order of their ids. */
 export async function holdDevices(trx: Transaction<Schema>, account: string): Promise<void> {
   const devices = await trx
     .selectFrom('devices')
@@ -124,7 +124,10 @@ export async function holdDevices(trx: Transaction<Schema>, account: string): Pr
   for (const { id } of devices) await holdDevice(trx, { account, device: id })
 }
 
-/** Returns a pending device that is in no key log yet, with its keys, or null. */
+/**
+ * Returns a pending device with its keys; null if there is none, or if the key log already names
+ * it.
+ */
 export async function waitingDevice(
   trx: Transaction<Schema>,
   { account, device }: { account: string; device: string },
@@ -143,8 +146,8 @@ export async function waitingDevice(
 }
 
 /**
- * Returns a device of an account that is not approved yet, or null. The key log may name it
- * already.
+ * Returns an account's device that is not approved yet, or null. The key log may already name the
+ * device.
  */
 export async function unapprovedDevice(
   db: Kysely<Schema>,
@@ -163,7 +166,7 @@ export async function unapprovedDevice(
   return row ?? null
 }
 
-/** Deletes the pending devices that waited too long, with their sessions. */
+/** Deletes the devices that have been pending for too long, with their sessions. */
 export async function forgetWaiting(db: Kysely<Schema>, at: number): Promise<void> {
   await db
     .deleteFrom('devices')
@@ -172,9 +175,7 @@ export async function forgetWaiting(db: Kysely<Schema>, at: number): Promise<voi
     .execute()
 }
 
-/**
- * Records that the key log names the device. Returns false if it was rejected in the meantime.
- */
+/** Records that the key log names the device. Returns false if the device is no longer pending. */
 export async function markLogged(trx: Transaction<Schema>, id: string): Promise<boolean> {
   const { numUpdatedRows: marked } = await trx
     .updateTable('devices')
@@ -195,9 +196,8 @@ export async function updateSealKey(
 }
 
 /**
- * Marks devices as revoked and deletes their sessions and the envelopes sealed to them. Envelopes
- * that they sealed are deleted too, because members would reject those that they have not opened
- * yet.
+ * Marks devices as revoked, and deletes their sessions and the envelopes to and from them. Members
+ * would reject an envelope that a revoked device sealed, if they have not opened it yet.
  */
 export async function endDevices(
   trx: Transaction<Schema>,
@@ -216,7 +216,7 @@ export async function endDevices(
 }
 
 /**
- * Deletes the pending address claims of an account. A user of a revoked device may have added an
+ * Deletes an account's pending address claims. The user of a revoked device may have added an
  * address of their own.
  */
 export async function forgetClaims(trx: Transaction<Schema>, account: string): Promise<void> {
@@ -229,7 +229,7 @@ export async function endOtherDevices(
   { account, device }: { account: string; device: string },
   at: number,
 ): Promise<void> {
-  // No device is left that could approve the pending ones.
+  // The pending devices are deleted, because no device is left that could approve them.
   await trx
     .deleteFrom('devices')
     .where('account_id', '=', account)

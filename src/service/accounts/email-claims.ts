@@ -1,8 +1,8 @@
 /**
- * Claims: addresses that an account added, until the link in a mail confirms them. The database
- * stores only the SHA-256 of the link's token. The server evaluates a claim when it is confirmed:
- * a mailbox that belongs to an account by then stays with that account. Only the page behind the
- * link reveals this, so only the reader of that mailbox sees it.
+ * Claims: mail addresses that an account added but has not yet confirmed through the link in a
+ * mail. The database stores only the SHA-256 of the link's token. Whether the address belongs to
+ * another account is checked only when the link is opened; if it does, it stays with that account.
+ * Only the page at the link reveals this, so only the reader of that mailbox sees it.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { hash, randomBytes } from 'node:crypto'
@@ -15,17 +15,20 @@ import { accountAt, displayName, primaryAddress } from './account-record.ts'
 /** Returns the stored form of a token: SHA-256 in hex. */
 export const tokenHash = (token: string): string => hash('sha256', token, 'hex')
 
-/** Returns a new link and the hash of its token, which is 32 random bytes in base64url. */
+/**
+ * Returns a new confirmation link, and the hash of its token. The token is 32 random bytes in
+ * base64url.
+ */
 export function newLink(publicUrl: string): { link: string; tokenHash: string } {
   const token = randomBytes(32).toString('base64url')
   return { link: `${publicUrl}/confirm/${token}`, tokenHash: tokenHash(token) }
 }
 
-/** The result of a confirmation for a page, as plain text. */
+/** What the page at a confirmation link shows, as plain text. */
 export interface Said {
   readonly title: string
   readonly text: string
-  /** Nothing is left to confirm. */
+  /** Whether nothing is left to confirm. */
   readonly settled?: boolean
 }
 
@@ -47,7 +50,7 @@ const taken = (address: string): Said => ({
 })
 
 /**
- * Returns what a link would confirm; null unless it belongs to a pending claim.
+ * Returns what a link would confirm; null unless the link belongs to a pending claim.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  * @param now Unix milliseconds
  */
@@ -70,8 +73,8 @@ export async function findClaim(
 }
 
 /**
- * Deletes one claim. Claims of other accounts for the address stay, so that they reveal nothing
- * about its owner. Returns false if the claim is gone.
+ * Deletes one claim. Returns false if the claim no longer exists. Other accounts' claims for the
+ * address stay, because deleting them would reveal that the address now has an owner.
  */
 async function end(trx: Transaction<Schema>, id: string): Promise<boolean> {
   const { numDeletedRows: ended } = await trx
@@ -82,8 +85,8 @@ async function end(trx: Transaction<Schema>, id: string): Promise<boolean> {
 }
 
 /**
- * Adds the address to the account. Returns null if another account has it, else the previous
- * primary address.
+ * Adds the address to the account. Returns null if another account has the address. Otherwise
+ * `primary` is the account's previous primary address, or null if it had none.
  */
 async function give(
   trx: Transaction<Schema>,
@@ -107,8 +110,8 @@ async function give(
 }
 
 /**
- * Confirms an address: the account gets it and a notification, also at its previous primary
- * address. Returns null as `findClaim` does.
+ * Confirms an address. The address is added to the account, which is notified, also by mail to its
+ * previous primary address. Returns null as `findClaim` does.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  */
 export async function confirmClaim(
@@ -121,10 +124,10 @@ export async function confirmClaim(
     const seen = await waiting(trx, tokenHash, at)
     if (seen === undefined) return null
     const { account_id: account, address } = seen
-    // For two requests with the same link at once: the second finds the result of the first.
+    // Of two concurrent requests with the same link, the second waits here for the first.
     await lockAccount(trx, account)
     const claim = await waiting(trx, tokenHash, at)
-    // Waits for a transaction that deletes the claim together with a device.
+    // `end` also waits for a transaction that deletes the claim because it revokes a device.
     if (claim === undefined || !(await end(trx, claim.id))) return null
     const given = await give(trx, claim, at)
     if (given === null) return taken(address)

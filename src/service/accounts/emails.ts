@@ -1,7 +1,7 @@
 /**
- * The e-mail addresses of an account: the proven ones and those with a pending confirmation link.
- * The answer and the mail are the same whether or not another account has an address, so only the
- * reader of the mailbox learns that.
+ * An account's mail addresses: confirmed addresses, and claims with a pending confirmation link.
+ * Response and mail are the same whether or not another account has the address, so only the reader
+ * of the mailbox learns that.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -23,7 +23,7 @@ import { type Brake, countTryIn } from '../db/attempts.ts'
 const PREFIX = 'eml_'
 const HOUR_MS = 3_600_000
 const LIFETIME_HOURS = 24
-/** Per account, pending addresses included. */
+/** The maximum number of addresses of an account, including pending ones. */
 const MOST = 20
 const ASKED: Brake = {
   what: 'mailbox',
@@ -31,19 +31,22 @@ const ASKED: Brake = {
   periodMs: HOUR_MS,
   told: 'Too many addresses were added. The limit is 10 an hour.',
 }
-/** Further mails of all accounts together: the mailbox reader may not have requested any. */
+/**
+ * The limit for repeated mails to one mailbox, for all accounts together. The mailbox's reader may
+ * not have requested any of them.
+ */
 const FURTHER: Allowance = { what: 'address', most: 9, periodMs: HOUR_MS }
 
 /**
- * Mails of all accounts in their first day together: one attacker can create many accounts at
- * once.
+ * The limit for mails to one mailbox from all accounts less than a day old together. One attacker
+ * can create many accounts at once.
  */
 const OF_YOUNG: Allowance = { what: 'address of young accounts', most: 3, periodMs: HOUR_MS }
 
 /**
- * Returns whether the link is mailed. Three an hour are mailed for each account and mailbox. The
- * first of them is always sent if the account is older than a day, so that requests by strangers
- * for the same address cannot keep its owner from confirming it.
+ * Counts a mail and returns whether to send it. At most three per hour are sent for each account
+ * and mailbox. If the account is older than a day, the first of them is always sent, so that
+ * strangers who request the same address cannot prevent its owner from confirming it.
  */
 async function takeMail(
   trx: Transaction<Schema>,
@@ -83,8 +86,8 @@ const claimsOf = (db: Kysely<Schema>, account: string, at: number) =>
   db.selectFrom('email_claims').where('account_id', '=', account).where('expires_at', '>', at)
 
 /**
- * Throws AppError `forbidden` for a machine account. It signs in with its key, and a mailbox
- * would be a second credential.
+ * Throws AppError `forbidden` for a machine account. It signs in with its key, and a mailbox would
+ * be a second way to sign in.
  */
 async function requirePerson(db: Kysely<Schema>, account: string): Promise<void> {
   const { kind } = await db
@@ -96,7 +99,10 @@ async function requirePerson(db: Kysely<Schema>, account: string): Promise<void>
     throw new AppError('forbidden', 'A machine account signs in with its key and has no addresses.')
 }
 
-/** Throws AppError `conflict` if the account has its maximum of addresses and this one is new. */
+/**
+ * Throws AppError `conflict` if the account has the maximum number of addresses and this one is
+ * new.
+ */
 async function requireRoom(
   trx: Transaction<Schema>,
   account: string,
@@ -134,7 +140,10 @@ async function dropExpired(
     .execute()
 }
 
-/** Stores a claim. A pending claim stays, and gets the new link if a mail is sent. */
+/**
+ * Stores a claim. If the claim already exists, only its link is replaced, and only if a mail is
+ * sent.
+ */
 async function claim(
   trx: Transaction<Schema>,
   of: { account: string; address: string; tokenHash: string; goesOut: boolean },
@@ -146,7 +155,7 @@ async function claim(
     .insertInto('email_claims')
     .values({ id: newId(PREFIX, at), account_id, address, created_at: at, ...link })
     .onConflict((conflict) =>
-      // Without a mail, the link of the previous mail stays valid.
+      // If no mail is sent, the link in the previous mail stays valid.
       conflict.columns(['account_id', 'address']).doUpdateSet(goesOut ? link : { address }),
     )
     .returning(['id', 'address', 'created_at'])
@@ -179,8 +188,8 @@ export const emails = (ground: ServiceContext): Service['emails'] => {
 
   return {
     list: async (page, { account }) => {
-      // Claims before addresses: an address that is confirmed in between is then in both lists,
-      // not in neither.
+      // Claims are read before addresses. An address that is confirmed in between is then in both
+      // lists, instead of in neither.
       const want = await pageRows(
         claimsOf(db, account, now()).select(['id', 'address', 'created_at']),
         page,
@@ -206,7 +215,7 @@ export const emails = (ground: ServiceContext): Service['emails'] => {
       const server = publicUrl()
       const { link, tokenHash } = newLink(server)
       const made = await db.transaction().execute(async (trx) => {
-        // The lock keeps the revocation of the device waiting, which then deletes this claim too.
+        // Because of this lock, a revocation of the device waits and then also deletes this claim.
         if (session.device !== null) await holdApproved(trx, session)
         await requirePerson(trx, account)
         await countTryIn(trx, account, ASKED, at)

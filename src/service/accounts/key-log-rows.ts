@@ -3,8 +3,8 @@ import { requireId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
 /**
- * Returns the entries of an account's key log in order, with the time each was stored. There are
- * none if there is no such account.
+ * Returns the entries of an account's key log in order, and the times at which they were stored.
+ * Both lists are empty if the account does not exist.
  */
 export async function entriesOf(db: Kysely<Schema>, account: string) {
   const rows = await db
@@ -16,7 +16,7 @@ export async function entriesOf(db: Kysely<Schema>, account: string) {
   return { entries: rows.map((row) => row.entry), storedAt: rows.map((row) => row.stored_at) }
 }
 
-/** Returns the entries as `entriesOf` does. Throws AppError `not_found` if there are none. */
+/** Returns the same as `entriesOf`, but throws AppError `not_found` if there are no entries. */
 export async function readKeyLog(db: Kysely<Schema>, account: string) {
   requireId('acc_', account, 'account')
   const log = await entriesOf(db, account)

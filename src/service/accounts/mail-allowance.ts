@@ -1,29 +1,25 @@
 /**
- * The limit of mails of one kind to one mailbox in a period, for all senders together. Strangers
- * name the mailbox, and its reader has not agreed to any mail yet. Each mail takes one of a number
- * of places, which is free again after the period. The table `seen_once` stores the mailbox as a
- * hash, shared by all replicas.
+ * Limits how many mails of one kind all senders together can send to one mailbox in a period. The
+ * limit is needed because strangers choose the mailbox, and its reader has not agreed to any mail.
+ * Each mail takes one of a fixed number of places, which becomes free again after the period. All
+ * replicas share the table `seen_once`, which stores the mailbox as a hash.
  *
- * Many servers deliver `ada+anything@example.org` to `ada@example.org` (RFC 5233), so limits for a
- * mailbox leave out the tag. Dots and the rules of single providers are not applied: `a.da@` and
- * `ada@` are two people at most servers.
+ * Many servers deliver `ada+anything@example.org` to `ada@example.org` (RFC 5233), so limits ignore
+ * the tag after the `+`. Dots are not ignored, because `a.da@` and `ada@` are two people at most
+ * servers. Rules of individual providers are not applied.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { hash } from 'node:crypto'
 import type { Schema } from '../db/schema.ts'
 
-/**
- * Addresses as limits count them. Many servers deliver `ada+anything@example.org` to
- * `ada@example.org` (RFC 5233), so limits for a mailbox leave out the tag. Dots and the rules of
- * single providers are not applied: `a.da@` and `ada@` are two people at most servers.
- */
+/** Splits an address at its last @. */
 
 const parts = (address: string): [local: string, domain: string] => {
   const at = address.lastIndexOf('@')
   return [address.slice(0, at), address.slice(at + 1)]
 }
 
-/** Returns the mailbox of an address in lower case: the address without its tag. */
+/** Returns an address without its tag. The address must be in lower case. */
 export function mailboxOf(address: string): string {
   const [local, domain] = parts(address)
   const plus = local.indexOf('+')
@@ -34,15 +30,15 @@ export function mailboxOf(address: string): string {
 export const domainOf = (address: string): string => parts(address)[1]
 
 export interface Allowance {
-  /** The subject of the mails. */
+  /** The kind of mail that is limited. */
   readonly what: string
   readonly most: number
   readonly periodMs: number
 }
 
 /**
- * Takes a place for each address in a transaction. The places stay taken only if it commits.
- * Addresses of one mailbox share its places.
+ * Takes a place for each address in a transaction. The places stay taken only if the transaction
+ * commits. Addresses that belong to one mailbox share its places.
  * @param addresses in lower case, each once
  * @param at Unix milliseconds
  * @returns the addresses that got a place
@@ -58,7 +54,7 @@ export async function takePlaces(
     hash('sha256', `${what} ${mailboxOf(address)}`, 'hex'),
   )
   const taken: string[] = []
-  // In one order, from the first place on, so that two waiting transactions cannot deadlock.
+  // Places are always taken in the same order, so that two concurrent transactions cannot deadlock.
   for (let place = 0; place < most && left.size > 0; place++) {
     const rows = [...left.keys()].sort().map((mailbox) => `${what} ${mailbox} ${place}`)
     const made = await trx
@@ -68,7 +64,8 @@ export async function takePlaces(
         conflict
           .column('id')
           .doUpdateSet({ expires_at })
-          // Or taken when the clock was far ahead: replicas differ by less than a period.
+          // A place that expires this late was taken while the clock was wrong, because replicas'
+          // clocks differ by less than a period. It counts as free.
           .where((of) =>
             of.or([
               of('seen_once.expires_at', '<=', at),
@@ -88,7 +85,7 @@ export async function takePlaces(
   return taken
 }
 
-/** Takes a place for one address. Returns false if there is none. */
+/** Takes a place for one address. Returns false if no place is free. */
 export const takePlace = async (
   trx: Transaction<Schema>,
   allowance: Allowance,
@@ -104,8 +101,9 @@ export async function forgetPlaces(db: Kysely<Schema>, at: number): Promise<void
 const YOUNG_MS = 24 * 3_600_000
 
 /**
- * Returns whether an account began within the last day. The start is the time at which the server
- * stored the first key log entry, because the device chooses the time in the account id.
+ * Returns whether an account was created within the last day. The creation time is when the server
+ * stored the first key log entry. The time in the account id is not used, because a device chose
+ * it.
  * @param at Unix milliseconds
  */
 export async function isYoung(

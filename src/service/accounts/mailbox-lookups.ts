@@ -1,7 +1,7 @@
 /**
- * Look-ups by mailbox, which reveal whether a mailbox has an account. One account may make a
- * number of them an hour, and all accounts of the server together another number, since a domain
- * that accepts any address can open any number of accounts.
+ * Look-ups by mailbox, which reveal whether a mailbox has an account. The number per hour is
+ * limited for each account, and for all accounts of the server together, because an attacker with a
+ * domain that accepts any address can create any number of accounts.
  */
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
@@ -20,15 +20,20 @@ const OF_ACCOUNT: Brake = {
   told: 'Too many people were looked up by their mailbox. The limit is 30 an hour.',
 }
 
-/** The prefix of the ids of counted look-ups, and the first text after all of them. */
+/**
+ * The prefix of the ids of counted look-ups, and the first string that sorts after all those ids.
+ */
 const PREFIX = 'look-up by mailbox '
 const AFTER = 'look-up by mailbox!'
 
-/** Counts a look-up. Throws AppError `rate_limited` if all accounts together made too many. */
+/**
+ * Counts a look-up for the server. Throws AppError `rate_limited` if all accounts together made too
+ * many.
+ */
 const countForServer = ({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Promise<void> =>
   db.transaction().execute(async (trx) => {
     const at = now()
-    // The lock makes the limit exact for concurrent requests.
+    // Because of this lock, concurrent requests cannot exceed the limit together.
     await acquireLock(trx, 'turn of look-ups by mailbox')
     const { count, first } = await trx
       .selectFrom('seen_once')
@@ -36,8 +41,8 @@ const countForServer = ({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Promis
       .where('id', '>=', PREFIX)
       .where('id', '<', AFTER)
       .where('expires_at', '>', at)
-      // Rows counted while the clock was far ahead are left out: replicas differ by less than a
-      // period.
+      // A row that expires later was written while the clock was wrong, because replicas' clocks
+      // differ by less than a period. It is not counted.
       .where('expires_at', '<=', at + 2 * HOUR_MS)
       .executeTakeFirstOrThrow()
     if (Number(count) >= MOST_OF_SERVER) {
@@ -55,9 +60,10 @@ const countForServer = ({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Promis
   })
 
 /**
- * Returns the account that proved a mailbox, unless its owner does not want to be found by it.
- * @param asking the account of the caller, against which the look-up is counted in every case
- * @throws AppError `not_found`, in the same words for both; `rate_limited`
+ * Returns the account that confirmed a mailbox, unless its owner chose not to be found by it.
+ * @param asking the caller's account. The look-up is counted for it in every case.
+ * @throws AppError `not_found`, with the same message whether there is no account or its owner is
+ *   hidden; `rate_limited`
  */
 export async function accountBehind(
   ground: ServiceContext,

@@ -77,7 +77,7 @@ export const preferences = ({ db }: ServiceContext): Service['preferences'] => (
     requireKnown(body)
     const { account } = session
     return db.transaction().execute(async (trx) => {
-      // Only a device can make the secret of a public code.
+      // A public code needs a device, because only a device can create its secret.
       if (body.public_code === true) await requireApproved(trx, session)
       const set = changes(body)
       if (body.public_code !== undefined) {
@@ -97,8 +97,7 @@ export const preferences = ({ db }: ServiceContext): Service['preferences'] => (
 })
 
 /**
- * Requires that a device has shared the secret of the public code, and stores the turn of the
- * change.
+ * Checks that a device has shared the public code's secret, and stores the change's turn number.
  * @throws AppError `invalid_state`
  */
 async function requireShared(db: Kysely<Schema>, account: string, turn: number): Promise<void> {

@@ -19,8 +19,8 @@ async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
 }
 
 /**
- * Requires a free handle. A lock across all replicas lets only one of two concurrent requests for
- * the same handle succeed.
+ * Checks that no other account has the handle. Because of a lock across all replicas, only one of
+ * two concurrent requests for the same handle succeeds.
  * @throws AppError `conflict`
  */
 async function requireFree(
@@ -39,7 +39,10 @@ async function requireFree(
     throw new AppError('conflict', `The handle "${handle}" is taken. Choose another.`)
 }
 
-/** Throws AppError `no_device` if a device signed the name: only a device can then change it. */
+/**
+ * Throws AppError `no_device` if a device signed the name, because then only a device can change
+ * it.
+ */
 async function requireUnsigned(trx: Transaction<Schema>, account: string): Promise<void> {
   const { profile } = await trx
     .selectFrom('accounts')

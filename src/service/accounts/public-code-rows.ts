@@ -1,13 +1,13 @@
 /**
- * The secrets of public codes in the database. Each change takes the next turn number, by which
- * replicas find changes.
+ * The secrets of public codes in the database. Each change gets the next turn number, so that other
+ * replicas can find the changes since the last turn that they know.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Schema } from '../db/schema.ts'
 
 /**
- * Returns the next turn. The row stays locked until the transaction ends, so no turn is visible
- * before an earlier one.
+ * Returns the next turn number. The counter stays locked until the transaction ends, so a turn is
+ * never visible before a lower one.
  */
 export async function nextTurn(trx: Transaction<Schema>): Promise<number> {
   const { turn } = await trx
@@ -18,7 +18,7 @@ export async function nextTurn(trx: Transaction<Schema>): Promise<number> {
   return turn
 }
 
-/** Selects all public codes, ended ones included, with the current preference of their owners. */
+/** Selects all public codes, including ended ones, with their owners' current preference. */
 export const codes = (db: Kysely<Schema>) =>
   db
     .selectFrom('public_codes')
@@ -26,8 +26,8 @@ export const codes = (db: Kysely<Schema>) =>
     .select(['public_codes.account_id', 'k', 'turn', 'public_code'])
 
 /**
- * Selects the active codes (docs/protocol.md section 6). The server has their secret, and the
- * owner has not switched them off.
+ * Selects the active codes (docs/protocol.md section 6): the server has the secret, and the owner
+ * has not switched the code off.
  */
 export const activeCodes = (db: Kysely<Schema>) =>
   codes(db).where('k', 'is not', null).where('public_code', '=', 1).$narrowType<{ k: string }>()
@@ -46,7 +46,8 @@ export async function keepCode(
 }
 
 /**
- * Switches the code of an account off, as its owner can. A revoked device still has the secret.
+ * Switches an account's code off, as its owner can. Called when a device is revoked, because the
+ * revoked device still has the secret.
  */
 export async function switchOff(trx: Transaction<Schema>, account: string): Promise<void> {
   await endCode(trx, account, await nextTurn(trx))
@@ -57,7 +58,7 @@ export async function switchOff(trx: Transaction<Schema>, account: string): Prom
     .execute()
 }
 
-/** Deletes the secret. The row stays, so that replicas find the change. */
+/** Deletes the secret of a code. The row stays, so that other replicas find the change. */
 export async function endCode(
   trx: Transaction<Schema>,
   account: string,

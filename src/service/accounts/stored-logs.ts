@@ -1,7 +1,7 @@
 /**
- * Key logs and rosters from entries in this database. Each entry was verified in full before it
- * was stored, so these functions verify no stored signature again; they check every other rule.
- * They read in slices, because the logs of 200 members are long.
+ * Builds key logs and rosters from entries in this database. Each entry was fully verified before
+ * it was stored, so these functions do not verify stored signatures again, but they check every
+ * other rule. They work in slices, because the logs of 200 members are long.
  */
 import type { Kysely } from 'kysely'
 import { lastPlace } from '../../crypto/logs/chain.ts'
@@ -13,8 +13,8 @@ import type { Schema } from '../db/schema.ts'
 import { entriesOf } from './key-log-rows.ts'
 
 /**
- * Returns the key log of an account from its stored entries, at least one.
- * @param next entries that are not stored yet, which are verified in full
+ * Returns an account's key log, built from its stored entries, of which there must be at least one.
+ * @param next entries that are not stored yet. They are fully verified.
  * @throws Refusal for the first rule that `next` breaks
  */
 export const storedKeyLog = (
@@ -23,7 +23,7 @@ export const storedKeyLog = (
   next: readonly string[] = [],
 ): Promise<KeyLog> => inSlices(verifyingKeyLog(account, [...entries, ...next], lastPlace(entries)))
 
-/** Returns the roster of a connection from its stored entries, as `storedKeyLog` does. */
+/** Returns a connection's roster, built from its stored entries as `storedKeyLog` does. */
 export const storedRoster = (
   connection: string,
   { entries, keyLogs }: { entries: readonly string[]; keyLogs: KeyLogs },
@@ -32,7 +32,7 @@ export const storedRoster = (
   inSlices(verifyingRoster(connection, [...entries, ...next], keyLogs, lastPlace(entries)))
 
 /**
- * Returns whether the newest generation is linked to the generation at `since`.
+ * Returns whether an account's newest generation is linked to its generation at the time `since`.
  * @param since Unix milliseconds
  */
 export async function isLinkedSince(

@@ -1,7 +1,7 @@
 /**
- * The client of the assistant: an endpoint with the OpenAI API. Its key is sent only to its own
- * address. Its error messages reach neither caller nor log, since they may quote both key and
- * question.
+ * The client of the assistant, which is an endpoint with the OpenAI API. The key is sent only to
+ * the configured address. The endpoint's error messages are neither returned nor logged, because
+ * they may quote the key and the question.
  */
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -18,12 +18,12 @@ export interface ChatMessage {
 }
 
 export interface Patience extends Bounds {
-  /** The time-out until an answer begins, in milliseconds. */
+  /** How long to wait until an answer begins, in milliseconds. */
   readonly firstMs: number
 }
 
-// Proxies cut connections that are silent for a minute. This client times out first, so that the
-// caller gets the reason.
+// Proxies close connections that are silent for a minute. This client times out earlier, so that
+// the caller gets an error with the reason.
 export const PATIENCE: Patience = {
   firstMs: 50_000,
   silenceMs: 50_000,
@@ -33,11 +33,12 @@ export const PATIENCE: Patience = {
 
 export interface Assistant {
   /**
-   * Requests the next answer of a conversation. Resolves when it begins.
-   * @param of see `passage`: without chunked encoding, the end of the stream does not show that
-   *   the answer is complete (RFC 9112 section 6.3); `ended` is also called if no answer begins,
-   *   unless nothing was received at all
-   * @throws AppError `backend_error`, `backend_unavailable` or `backend_timeout` if none begins
+   * Requests the next answer in a conversation. Resolves when the answer begins.
+   * @param of see `passage`. `whole` is needed because without chunked encoding, the end of the
+   *   stream does not prove that the answer is complete (RFC 9112 section 6.3). `ended` is also
+   *   called if no answer begins, unless nothing was received at all.
+   * @throws AppError `backend_error`, `backend_unavailable` or `backend_timeout` if no answer
+   *   begins
    */
   ask(
     messages: readonly ChatMessage[],
@@ -49,7 +50,7 @@ export interface Assistant {
   ): Promise<Passage>
 }
 
-/** Returns an error with the message for the caller and the cause for the log. */
+/** Returns an error. `what` is part of the message for the caller; `cause` is for the log. */
 const failed = (code: ErrorCode, what: string, cause: unknown) =>
   new AppError(code, `The assistant ${what}`, { cause })
 
@@ -60,7 +61,7 @@ const cannot = (cause: unknown) =>
     cause,
   )
 
-/** The requirements for an answer, and the callbacks for its data. */
+/** What an answer must be, and the callbacks for its data. */
 interface Hearing {
   readonly accept: string
   readonly isType: (type: string | undefined) => boolean
@@ -69,7 +70,9 @@ interface Hearing {
   readonly ended?: () => Promise<unknown>
 }
 
-/** Returns the error for a response that is no answer. The status decides its code. */
+/**
+ * Returns the error for a response with a status other than 200. The status determines the code.
+ */
 function refused(status: number): AppError {
   const cause = `The endpoint of the assistant answered ${status}.`
   if (status >= 300 && status < 400) return cannot(`${cause} Redirects are not followed.`)
@@ -82,7 +85,7 @@ function refused(status: number): AppError {
   return cannot(`${cause} Check SVC_ASSISTANT_URL and SVC_ASSISTANT_MODEL.`)
 }
 
-/** Returns the error for the head of a response; null if it is valid. */
+/** Returns the error for a response's status and header; null if they are valid. */
 function faultOf({ statusCode = 0, headers }: IncomingMessage, isType: Hearing['isType']) {
   if (statusCode !== 200) return refused(statusCode)
   if ((headers['content-encoding'] ?? 'identity') !== 'identity')
@@ -94,7 +97,10 @@ function faultOf({ statusCode = 0, headers }: IncomingMessage, isType: Hearing['
     : cannot('The endpoint of the assistant does not answer with an event stream.')
 }
 
-/** Reports only the code of a network failure: its message may contain the address. */
+/**
+ * Returns the error for a network failure. It contains only the failure's code, because the message
+ * may contain the address.
+ */
 const unreachable = ({ code = 'no code' }: NodeJS.ErrnoException) =>
   code.startsWith('HPE_')
     ? cannot(`The endpoint of the assistant does not speak HTTP/1.1 (${code}).`)
@@ -122,7 +128,8 @@ const broken = (why: Break, cause?: Error) => {
 const late = () => failed('backend_timeout', 'did not answer in time. Try again later.', undefined)
 
 /**
- * Reads the key for each request, so that it can be changed; null for an endpoint without one.
+ * Returns the key; null for an endpoint without a key. The file is read for each request, so that
+ * the key can be changed.
  */
 function keyIn(file: string | null): string | null {
   if (file === null) return null
@@ -144,7 +151,7 @@ const Models = v.object({
   data: v.looseTuple([v.object({ id: v.pipe(v.string(), v.minLength(1), v.maxLength(200)) })]),
 })
 
-/** Returns a client, which connects for each request. */
+/** Returns a client. It opens a new connection for each request. */
 export function newAssistant(
   { url, keyFile, model: chosen }: AssistantConfig,
   patience: Patience = PATIENCE,
@@ -153,7 +160,10 @@ export function newAssistant(
   /** The first model of the endpoint's list, cached. */
   let first: string | null = null
 
-  /** Resolves with the relay of a response of status 200, if `isType` accepts its type. */
+  /**
+   * Resolves with the body of a response as a stream. The status must be 200, and `isType` must
+   * accept the media type.
+   */
   const exchange = (
     { signal, path, body }: { signal: AbortSignal; path: string; body?: string },
     { accept, isType, ...hearing }: Hearing,
@@ -162,10 +172,10 @@ export function newAssistant(
       const key = keyIn(keyFile)
       const req = request(url + path, {
         method: body === undefined ? 'GET' : 'POST',
-        // A connection for each request: a reused one may be closed, and a question is not
-        // repeated.
+        // A new connection for each request. A reused connection may be closed by the server at any
+        // time, and a question is not sent twice.
         agent: false,
-        // Set explicitly, so that environment variables cannot disable it: the key must not reach
+        // Set explicitly, so that no environment variable can disable the check and send the key to
         // another server.
         rejectUnauthorized: true,
         signal,
@@ -181,12 +191,13 @@ export function newAssistant(
               }),
         },
       })
-      // Stays attached, because a connection that this side cuts may emit another error.
+      // This listener stays registered, because a connection that this side closes may emit another
+      // error.
       req.on('error', (error) => reject(signal.aborted ? late() : unreachable(error)))
       req.once('response', (res) => {
         const fault = faultOf(res, isType)
-        // Set up immediately: without a listener, a break of the answer in between would be
-        // missed.
+        // The stream must be set up immediately. If the answer broke off before that, no listener
+        // would notice.
         const told = (why: Break, cause?: Error) => (signal.aborted ? late() : broken(why, cause))
         if (fault === null) {
           resolve(passage(res, { bounds: patience, told, ...hearing }))

@@ -1,6 +1,6 @@
 /**
- * The questions to the assistant and their answers, by account. A conversation consists only of
- * the turns that name it.
+ * Turns: questions to the assistant with their answers, stored by account. A conversation has no
+ * row of its own; it consists of the turns with its id.
  */
 import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
@@ -14,22 +14,21 @@ import type { Schema } from '../db/schema.ts'
 const PREFIX = 'trn_'
 const CONVERSATION = 'cnv_'
 
-/** How many turns are kept of an account, the newest. */
+/** How many turns are kept for each account. Older turns are deleted. */
 const MOST = 1000
 /**
- * How many previous turns of a conversation are sent with a question, and how many characters of
- * them.
+ * How many previous turns are sent with a question, and their maximum total length in characters.
  */
 const EARLIER = 10
 const EARLIER_LENGTH = 24_000
-/** How many characters of an answer are kept. */
+/** How many characters of an answer are stored. */
 export const LONGEST_ANSWER = 65_536
 
 type Db = Kysely<Schema>
 
 /**
- * Returns the id of a new conversation, or of an existing one of the account. Throws AppError
- * `not_found` for any other.
+ * Returns the id of a new conversation, or `id` if the account has that conversation. Throws
+ * AppError `not_found` if it does not.
  */
 export async function conversationOf(
   { db, now }: Pick<ServiceContext, 'db' | 'now'>,
@@ -49,8 +48,8 @@ export async function conversationOf(
 }
 
 /**
- * Returns the previous messages of a conversation for the assistant, in order. These are the
- * newest turns with an answer.
+ * Returns the previous messages of a conversation for the assistant, in order. They come from the
+ * newest turns that have an answer.
  */
 export async function earlierIn(
   db: Db,
@@ -80,8 +79,8 @@ export async function earlierIn(
 }
 
 /**
- * Stores a turn, and deletes the account's oldest ones. Throws AppError `not_found` if the
- * account was deleted while the assistant prepared the answer.
+ * Stores a turn, and deletes the account's oldest turns. Throws AppError `not_found` if the account
+ * was deleted while the assistant prepared the answer.
  */
 export const keepTurn = (
   { db, now }: Pick<ServiceContext, 'db' | 'now'>,
@@ -111,7 +110,7 @@ export async function keepAnswer(db: Db, id: string, answer: string): Promise<vo
 }
 
 /**
- * Stores the account's rating of an answer in place of a previous one. Throws AppError
+ * Stores the account's rating of an answer, in place of an earlier rating. Throws AppError
  * `not_found`.
  */
 export async function keepRating(

@@ -1,7 +1,7 @@
 /**
- * Relays questions to the assistant that the operator configured, and streams its answers. Without
- * an assistant the answer comes from the handbook, and names it as the source. Feedback goes to the
- * operator.
+ * Relays questions to the assistant that the operator configured, and streams its answers. If no
+ * assistant is configured, the answer comes from the handbook and says so. Feedback is mailed to
+ * the operator.
  */
 import { deltaOf, outcomeOf } from '../../api/chat-events.ts'
 import { EVENT_STREAM, newEventReader } from '../../api/event-stream.ts'
@@ -34,10 +34,13 @@ const TURNS: Brake = {
   told: 'Too many questions were asked. The limit is 120 an hour.',
 }
 
-/** The maximum number of concurrent answers for an account; each occupies connections. */
+/**
+ * The maximum number of concurrent answers for an account. It is limited because each answer
+ * occupies connections.
+ */
 const AT_ONCE = 5
 
-/** How many sections of the handbook are sent with a question, or are its answer. */
+/** How many handbook sections are sent with a question, or are used to answer it. */
 const SECTIONS = 4
 
 const RULES = `You are the assistant of Countersign, with which people prove on a call who they are by three
@@ -53,7 +56,7 @@ const systemMessage = (sections: readonly Section[]): ChatMessage => ({
   content: [RULES, ...sections.map((section) => `# ${written(section)}`)].join('\n\n'),
 })
 
-/** Returns the answer of the handbook to a question. */
+/** Returns the answer to a question from the best matching handbook sections. */
 function handbookAnswer({ contents }: Handbook, [best, ...others]: readonly Section[]): string {
   const from =
     'No assistant is configured on this account server, so this answer comes from the handbook'
@@ -88,7 +91,10 @@ async function fromHandbook(ground: ServiceContext, question: Question): Promise
   }
 }
 
-/** Collects the text of an answer from the relayed bytes, and whether it is complete. */
+/**
+ * Collects the text of an answer from the relayed bytes, and detects whether the answer is
+ * complete.
+ */
 function newListener() {
   const events = newEventReader()
   let text = ''
@@ -114,7 +120,7 @@ async function fromAssistant(
   const { db, background } = ground
   const { account, conversation, message } = question
   const { heard, whole, text } = newListener()
-  /** The id of the turn, once it is stored; null if it will not be. */
+  /** Resolves with the id of the stored turn; null if the turn will not be stored. */
   const kept = Promise.withResolvers<string | null>()
   const keep = () => {
     ended()
@@ -143,7 +149,7 @@ async function fromAssistant(
     return {
       type: EVENT_STREAM,
       body: passage.body,
-      // Stops nginx from buffering the stream.
+      // Prevents nginx from buffering the stream.
       headers: { ...headersOf(conversation, turn), 'X-Accel-Buffering': 'no' },
     }
   } catch (error) {
@@ -154,8 +160,8 @@ async function fromAssistant(
 }
 
 /**
- * Counts concurrent answers by account. Returns the function that ends one. Throws AppError
- * `rate_limited`.
+ * Limits concurrent answers by account. The returned function begins an answer, and returns a
+ * function that ends it. It throws AppError `rate_limited` if too many are in progress.
  */
 function newTurnstile() {
   const running = new Map<string, number>()
@@ -214,10 +220,10 @@ const SENT: Brake = {
   told: 'Thank you for your feedback. The limit for one hour is reached.',
 }
 
-/** The number of newest messages to the operator that are kept per account. */
+/** How many feedback messages are kept for each account. Older ones are deleted. */
 const MOST = 500
 
-/** Feedback of users to the operator: stored, and mailed to the operator. */
+/** Feedback from users. It is stored, and mailed to the operator. */
 export const feedback = (ground: ServiceContext): Service['feedback'] => ({
   async send({ body: { message, category = null } }, { account }) {
     const { db, mail, background, operator: to, publicUrl, version, now } = ground

@@ -1,14 +1,14 @@
 /**
- * The handbook: README.md and docs/, with a full-text search. It answers questions without an
- * assistant, and provides the sections that an assistant relies on.
+ * The handbook: README.md and docs/, with a full-text search. It answers questions if no assistant
+ * is configured. Otherwise it provides the sections that are sent to the assistant with a question.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { asset } from '../../runtime/executable.ts'
 
 export interface Section {
-  /** The headings over it, outermost first. */
+  /** The section's heading and the headings above it, outermost first. */
   readonly title: string
-  /** The file it is from. */
+  /** The file that contains the section. */
   readonly source: string
   /** Markdown. */
   readonly text: string
@@ -16,8 +16,8 @@ export interface Section {
 
 export interface Handbook {
   /**
-   * Returns the sections that share the most distinctive words with a question, best first. Any
-   * text is a valid question.
+   * Returns the sections that match a question best, best first. Rare words count more than common
+   * ones. Any text is a valid question.
    */
   find(question: string, most: number): Section[]
   /** The topics of the handbook: one line for each file. */
@@ -25,16 +25,16 @@ export interface Handbook {
 }
 
 /**
- * A section is split at the end of a paragraph after 700 characters. Within a long table or list
- * it is split after 1,500.
+ * A section is split at the first end of a paragraph after 700 characters. If there is none, as in
+ * a long table or list, it is split at the first line end after 1,500 characters.
  */
 const LONG = 700
 const LONGEST = 1500
 
-/** How many different words of a question are used. */
+/** How many different words of a question are used for the search. */
 const MOST_WORDS = 32
 
-/** Stop words, which occur in every text. */
+/** Stop words: words that occur in every text and do not help the search. */
 const EVERYWHERE = new Set(
   (
     'a about all also am an and any are as ask at be because been but by can cannot could did do does doing don for from get gets ' +
@@ -45,7 +45,7 @@ const EVERYWHERE = new Set(
   ).split(' '),
 )
 
-/** Pictures contain no words. */
+/** A line with a picture, which is left out because it has no words to search for. */
 const PICTURE = /^ *(!\[|<img )/
 
 /** Splits a Markdown text into sections, at headings of the first three levels. */
@@ -95,7 +95,7 @@ function contentsOf(sections: readonly Section[]): string {
 
 /**
  * Returns a searchable handbook.
- * @param texts Markdown by the names of its files
+ * @param texts the Markdown texts by file name
  */
 export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
   const files = Object.entries(texts).map(([source, text]) => sectionsOf(source, text))
@@ -106,7 +106,8 @@ export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
   )
   const insert = database.prepare('insert into sections (rowid, title, text) values (?, ?, ?)')
   for (const [at, { title, text }] of sections.entries()) insert.run(at, title, text)
-  // A match in a heading weighs more than one in the text (sqlite.org/fts5.html, section 5.1.1).
+  // A match in a heading counts more than a match in the text (sqlite.org/fts5.html, section
+  // 5.1.1).
   const search = database.prepare(
     'select rowid as at from sections where sections match ? order by bm25(sections, 5.0, 1.0), rowid limit ?',
   )
@@ -115,8 +116,8 @@ export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
     find(question, most) {
       const words = wordsOf(question)
       if (words.length === 0) return []
-      // Quoted, so that no word is parsed as an operator. Sections with all of the words precede
-      // those with some.
+      // The words are quoted, so that none is parsed as an operator. Sections with all of the words
+      // precede sections with only some of them.
       const quoted = words.map((word) => `"${word}"`)
       const found = [' AND ', ' OR '].flatMap((operator) =>
         search.all(quoted.join(operator), most).map((row) => Number(row['at'])),

@@ -1,6 +1,6 @@
 /**
- * Shared access to the rows of a connection: the role of an account, the lock, and the time of
- * change by which devices notice that it changed.
+ * Access to a connection's rows: members' roles, the lock of a connection, and the time of its last
+ * change, by which devices notice changes.
  */
 import type { Expression, ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { connectionEnded } from '../../api/connection-ended.ts'
@@ -70,9 +70,9 @@ export async function requireGoingOn(db: Kysely<Schema>, connection: string): Pr
   throw connectionEnded()
 }
 
-/** Locks a connection, if it exists, until the transaction ends. */
+/** Locks a connection until the transaction ends. Does nothing if the connection does not exist. */
 export async function holdConnection(trx: Transaction<Schema>, id: string): Promise<void> {
-  // Changes nothing. An update locks the row in both database engines.
+  // This update changes nothing. It locks the row in both database engines.
   await trx
     .updateTable('connections')
     .set((of) => ({ epoch: of.ref('epoch') }))
@@ -81,8 +81,8 @@ export async function holdConnection(trx: Transaction<Schema>, id: string): Prom
 }
 
 /**
- * Returns the time of a change, Unix milliseconds. It is later than the previous one even if the
- * clock is not, so that no device misses the change.
+ * Returns the new value of `updated_at`, in Unix milliseconds. It is always greater than the
+ * previous value, even if the clock is behind, so that no device misses the change.
  */
 export const later = (
   of: ExpressionBuilder<Schema, 'memberships'>,
@@ -97,8 +97,8 @@ export const later = (
 })
 
 /**
- * Makes the devices of members fetch the connection again: of all members, or of the given
- * accounts.
+ * Makes members' devices fetch the connection again.
+ * @param accounts only these members; undefined for all members
  */
 export async function touchConnection(
   trx: Transaction<Schema>,
@@ -115,8 +115,8 @@ export async function touchConnection(
 }
 
 /**
- * Makes the devices of all members of an account's connections fetch them again: its key log has
- * grown.
+ * Makes the devices of all members of an account's connections fetch those connections again.
+ * Called when the account's key log or profile has changed.
  */
 export async function touchConnectionsOf(
   trx: Transaction<Schema>,
@@ -135,7 +135,7 @@ export async function touchConnectionsOf(
     .execute()
 }
 
-/** Makes the devices of an account's contacts fetch its keys and its name again. */
+/** Makes the devices of an account's contacts fetch the account's keys and name again. */
 export const touchContacts: Subscriber<'key_log.appended' | 'profile.signed'> = (
   { trx },
   { account, at },

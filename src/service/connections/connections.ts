@@ -1,7 +1,7 @@
 /**
- * Connections as one member sees them: the name and the favourite belong to that member. The
- * server does not have the secret. The device fills in `secret_here` and `replaced_by`. A
- * connection of other accounts is not found.
+ * Connections as one member sees them: each member has its own name and favourite mark for a
+ * connection. The server does not have the secret, so the device fills in `secret_here` and
+ * `replaced_by`. For an account that is not a member, the connection does not exist.
  */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -40,8 +40,8 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
 type Filters = Pick<Parameters<Service['connections']['list']>[0], 'state' | 'tag_id' | 'favorite'>
 
 /**
- * Selects those of the connections of an account that meet every filter given. The state has the
- * same meaning as in `resources`.
+ * Adds the conditions of every given filter to a query for an account's connections. The states are
+ * defined as in `resources`.
  */
 const filtered = (
   query: ReturnType<typeof seenBy>,
@@ -81,8 +81,8 @@ const filtered = (
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
 /**
- * Returns the rows as resources, with members, invited people and the account's tags. It makes
- * one query for each of these, for all rows together.
+ * Converts rows to resources, with members, invited people and the account's tags. It makes one
+ * query for members, one for invitations and one for tags, for all rows together.
  */
 async function resources(
   db: Kysely<Schema>,
@@ -159,7 +159,7 @@ export async function readConnection(
   return connection
 }
 
-/** Stores the given values that differ; without a difference `updated_at` stays the same. */
+/** Stores the given values. If none of them differs, `updated_at` stays the same. */
 async function change(
   ground: ServiceContext,
   account: string,
@@ -185,9 +185,8 @@ async function change(
 }
 
 /**
- * Deletes a connection that has no other member, and every invitation to it. Of a connection that
- * an owner ended for all members, it deletes only the account's own part while others still list
- * it.
+ * Deletes a connection that has no other member, and every invitation to it. If an owner has ended
+ * the connection and other members still list it, only the account's own membership is deleted.
  */
 async function end({ events, now }: ServiceContext, account: string, id: string): Promise<void> {
   await events.transaction(async (trx) => {

@@ -1,7 +1,7 @@
 /**
- * Consents (protocol, section 4). A device approves an invitation by signing that its account
- * agrees to be added by the inviter. The server checks what it can and passes the consent to the
- * devices of the inviter, for their `add` entry.
+ * Consents (protocol, section 4). A device approves an invitation by signing a consent: its account
+ * agrees that the inviter adds it. The server checks what it can, and relays the consent to the
+ * inviter's devices, which put it into their `add` entry.
  */
 import type { Service } from '../../api/port.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
@@ -52,8 +52,8 @@ export const consents = (ground: ServiceContext): Service['consents'] => {
       })
       return invitationAnswers(ground).approve(invitation, account, consent, async (trx) => {
         const newest = await newestRosterEntry(trx, connection)
-        // A device that follows the protocol names the newest entry. The others are then not
-        // read.
+        // A device that follows the protocol names the newest entry. In that case the other entries
+        // need not be read.
         const isNewest = headOf(newest) === roster_head
         const entries = isNewest ? [newest] : await rosterEntries(trx, connection)
         const message = 'roster_head is not an entry of the roster since the account last left'

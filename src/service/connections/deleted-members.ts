@@ -1,6 +1,6 @@
 /**
- * Deleted accounts in the connections of others: which connections name them, and the epoch at
- * which they were deleted. `accounts/deleted-accounts.ts` has their key logs.
+ * Deleted accounts in other members' connections: which rosters name a deleted account, and the
+ * connection's epoch when it was deleted. `accounts/deleted-accounts.ts` has the key logs.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { ServiceContext } from '../context.ts'
@@ -24,9 +24,7 @@ export async function noteNamed(
     .execute()
 }
 
-/**
- * Returns those of the accounts that were deleted, each with the connection's epoch at that time.
- */
+/** Returns which of these accounts were deleted, each with the connection's epoch at that time. */
 export async function departedOf(
   db: Kysely<Schema>,
   connection: string,
@@ -50,8 +48,8 @@ export async function departedOf(
 }
 
 /**
- * Returns the lengths of the key logs of deleted accounts, as the seq of the newest entry. It
- * includes the epoch at which each account was deleted.
+ * Returns the length of each deleted account's key log, as the seq of the newest entry. Each item
+ * also has the connection's epoch when the account was deleted.
  */
 export async function departedLengths(
   db: Kysely<Schema>,
@@ -73,8 +71,8 @@ export async function departedLengths(
 }
 
 /**
- * Returns a query that deletes connections without members: all accounts in their rosters are
- * deleted. The caller adds the condition that selects the connections.
+ * Returns a query that deletes connections without members. The caller must add a condition that
+ * selects the connections to consider.
  */
 export const deleteAbandoned = (trx: Transaction<Schema>) =>
   trx
@@ -91,9 +89,9 @@ export const deleteAbandoned = (trx: Transaction<Schema>) =>
     )
 
 /**
- * Removes an account from its connections before it is deleted. The devices of the other members
- * fetch the connections again. The server copies the key log of the account, which verifies its
- * signatures. A connection without other members is deleted.
+ * Removes an account from its connections, before the account is deleted. The server copies the
+ * account's key log, because other members need it to verify the account's signatures. The other
+ * members are notified. A connection without other members is deleted.
  * @param at Unix milliseconds
  */
 export async function departFrom(
@@ -103,7 +101,7 @@ export async function departFrom(
   at: number,
 ): Promise<void> {
   const account_hash = pseudonymOf(account)
-  // The members of a connection that has ended are not notified.
+  // Members of connections that have ended are not notified.
   const open = await trx
     .selectFrom('memberships')
     .innerJoin('connections', 'connections.id', 'connection_id')

@@ -1,9 +1,9 @@
 /**
- * Envelopes. Each can be opened by one device only. The server cannot read the contents, so it
- * cannot distinguish a good envelope from a bad one. Of two envelopes for one device and epoch the
- * first stays: otherwise a member could replace each good one by a bad one. A device deletes an
- * envelope that does not open and waits for another. When a device is revoked, the envelopes that
- * it sealed are deleted, and other devices seal them again.
+ * Envelopes: secrets, each encrypted to one device. The server cannot read an envelope, so it
+ * cannot distinguish a good one from a bad one. If there are two for one device and epoch, the
+ * server keeps the first, because otherwise a member could replace good envelopes with bad ones. A
+ * device that cannot decrypt its envelope deletes it, and waits for another one. When a device is
+ * revoked, the envelopes that it sealed are deleted, and other devices seal them again.
  */
 import type { Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -43,20 +43,20 @@ export interface Addressed {
 }
 
 /**
- * Returns the error for an entry or envelope made for an earlier state of the connection. The
- * device reads the roster again and decides again.
+ * Returns the error for an entry or envelope that was made for an earlier state of the connection.
+ * The device must read the roster again and decide again.
  */
 export const moved = (what: string, head: Uint8Array): AppError =>
   new AppError('conflict', `${what}. Read the roster and its key logs, then try again.`, {
     details: { head: encodeBase64url(head) },
   })
 
-/** Returns whether an account in the roster has the device or once had it. */
+/** Returns whether any of these key logs names the device, which may be revoked. */
 const everNamed = (keyLogs: KeyLogs, device: string) =>
   [...keyLogs.values()].some(({ devices }) => devices.has(device))
 
 /**
- * Checks that an envelope is for the current epoch.
+ * Checks that an envelope belongs to the connection and its current epoch.
  * @throws Refusal for another connection or an unknown epoch
  * @throws AppError `conflict` for an earlier epoch
  */
@@ -74,11 +74,12 @@ function requireCurrent(envelope: EnvelopeFields, roster: Roster, newest: Uint8A
 }
 
 /**
- * Returns the recipient of each envelope: devices of members, each at most once.
- * @param of `roster`: verified, with the entry that comes with the envelopes; `newest`: the hash
- *   of the newest stored entry
+ * Checks envelopes and returns them with their recipients. Each must be for a different device of a
+ * member.
+ * @param of `roster`: the verified roster, including the entry that is sent together with the
+ *   envelopes; `newest`: the hash of the newest stored entry
  * @throws Refusal for an envelope that breaks a rule
- * @throws AppError `conflict` for one that was valid before something changed
+ * @throws AppError `conflict` for an envelope that was valid until a recent change
  */
 export function addressed(
   envelopes: readonly string[],
@@ -113,9 +114,7 @@ export function addressed(
   return list
 }
 
-/**
- * Returns the envelopes for devices that need no approval or are approved (protocol, section 3).
- */
+/** Returns the envelopes for devices that do not wait for approval (protocol, section 3). */
 async function toApproved(
   trx: Transaction<Schema>,
   envelopes: readonly Addressed[],
@@ -135,9 +134,9 @@ async function toApproved(
 }
 
 /**
- * Stores envelopes of the current epoch. One for a device that waits for approval is dropped; the
- * device is listed as unsealed once it is approved.
- * @returns the stored envelopes: those for devices that had none
+ * Stores envelopes of the current epoch. An envelope for a device that waits for approval is
+ * dropped. Once that device is approved, it is listed as a device without an envelope.
+ * @returns the stored envelopes, which are for devices that had none yet
  */
 export async function storeEnvelopes(
   trx: Transaction<Schema>,
@@ -172,7 +171,8 @@ export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => 
       .select('envelope')
       .where('connection_id', '=', connection)
       .where('recipient', '=', device)
-      // A new device in the key log gets its envelopes after the check of that log.
+      // A new device receives its envelopes only after it is approved, which is after its check of
+      // the key log.
       .where('approved_at', 'is not', null)
       .orderBy('epoch')
       .execute()

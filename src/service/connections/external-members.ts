@@ -1,6 +1,6 @@
 /**
- * External members: people without an account, for guest codes. Deleting an external member
- * removes the stored data at once and revokes the guest codes.
+ * External members: people without an account, to whom an account gives guest codes. Deleting an
+ * external member deletes the stored data immediately, and revokes the person's guest codes.
  */
 import type { Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -16,7 +16,7 @@ import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
 
 const PREFIX = 'ext_'
-/** The most external members of an account. */
+/** The maximum number of external members of an account. */
 const MOST = 1000
 
 const resource = (row: Schema['external_members']): ExternalMember => ({
@@ -29,7 +29,7 @@ const resource = (row: Schema['external_members']): ExternalMember => ({
 })
 
 /**
- * Locks an external member against deletion until the transaction ends.
+ * Locks an external member until the transaction ends, so that it cannot be deleted.
  * @throws AppError `not_found` unless it belongs to the account
  */
 export async function holdExternalMember(
@@ -37,7 +37,7 @@ export async function holdExternalMember(
   { account, id }: { account: string; id: string },
 ): Promise<void> {
   requireId(PREFIX, id, 'external member')
-  // Changes nothing. An update locks the row in both database engines.
+  // This update changes nothing. It locks the row in both database engines.
   const { numUpdatedRows: held } = await trx
     .updateTable('external_members')
     .set((of) => ({ display_name: of.ref('display_name') }))
@@ -48,7 +48,7 @@ export async function holdExternalMember(
 }
 
 async function requireRoom(trx: Transaction<Schema>, account: string): Promise<void> {
-  // Of two requests at the same moment, the second counts the row of the first.
+  // Because of this lock, of two concurrent requests the second counts the row of the first.
   await lockAccount(trx, account)
   const { count } = await trx
     .selectFrom('external_members')
@@ -92,7 +92,7 @@ export const externalMembers = ({ db, now }: ServiceContext): Service['externalM
 
   delete: async ({ id }, { account }) => {
     await db.transaction().execute(async (trx) => {
-      // The lock makes sure that a guest code of a concurrent request is revoked too.
+      // Because of this lock, a guest code that a concurrent request creates is revoked too.
       await holdExternalMember(trx, { account, id })
       await trx
         .updateTable('guest_codes')

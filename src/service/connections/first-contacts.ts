@@ -1,6 +1,6 @@
 /**
- * First contacts by four words (protocol, section 3a). The server relays three messages between
- * two devices and reads none of them. It learns neither the words nor whether they were right.
+ * First contacts by four words (protocol, section 3a). The server relays three messages between two
+ * devices and cannot read them. It learns neither the words nor whether they were right.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -17,7 +17,7 @@ import type { Schema } from '../db/schema.ts'
 
 const MESSAGES = ['message_0', 'message_1', 'message_2'] as const
 
-/** Selects the first contacts that are open at a time in Unix milliseconds. */
+/** Selects the first contacts that have not expired at `at` (Unix milliseconds). */
 const openAt = (db: Kysely<Schema>, at: number) =>
   db
     .selectFrom('first_contacts')
@@ -39,8 +39,8 @@ const runOf = (row: Row) => ({
 })
 
 /**
- * Returns whether an account began a first contact of a connection. The account need not be a
- * member yet.
+ * Returns whether an invited account has begun a first contact for a connection. The account need
+ * not be a member yet.
  */
 export async function hasBegun(
   db: Kysely<Schema>,
@@ -54,7 +54,8 @@ export async function hasBegun(
 }
 
 /**
- * Checks that an account may open another first contact; this one does not count.
+ * Checks that an account may open another first contact. The first contact of the invitation `id`
+ * is not counted.
  * @throws AppError `rate_limited`, with Retry-After
  */
 async function requireRoom(
@@ -94,7 +95,7 @@ export const deviceFirstContacts = ({
   now,
 }: ServiceContext): Service['deviceFirstContacts'] => {
   /**
-   * Returns an open first contact, with its connection and inviter.
+   * Returns an open first contact with its connection and inviter.
    * @throws AppError `not_found`
    */
   async function readOf(invitation: string): Promise<Row> {

@@ -1,4 +1,6 @@
-/** The end of invitations: the accounts that received them, and the invitations that expire. */
+/**
+ * What happens when invitations end: finds the accounts that received them, and marks expired ones.
+ */
 import type { Kysely } from 'kysely'
 import { holdConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from '../accounts/account-record.ts'
@@ -9,7 +11,7 @@ import type { Schema } from '../db/schema.ts'
 
 type Row = Schema['invitations']
 
-/** An invitation that just ended, with its values before the end. */
+/** An invitation that just ended, with the values that it had before. */
 export type Ended = Pick<
   Row,
   | 'id'
@@ -39,13 +41,13 @@ const invitedBy = async (db: Kysely<Schema>, { to_account, to_email }: Ended) =>
   to_account ?? (await accountAt(db, to_email!))
 
 /**
- * Returns whether the account's list has the invitation: a member's list has none to that
- * member's mailbox.
+ * Returns whether the account's list contains the invitation. A member does not see invitations to
+ * the same connection.
  */
 const isListedBy = async (db: Kysely<Schema>, row: Ended, account: string) =>
   !isLeftBehind(row) && (await roleIn(db, row.connection_id, account)) === null
 
-/** Returns the account that received an invitation which ended, if there is one. */
+/** Returns the account that had received an invitation, as a list with at most one item. */
 async function receiverOf(db: Kysely<Schema>, row: Ended): Promise<Receiver[]> {
   const account = await invitedBy(db, row)
   if (account === null || account === row.from_account) return []
@@ -62,9 +64,9 @@ async function receiverOf(db: Kysely<Schema>, row: Ended): Promise<Receiver[]> {
 }
 
 /**
- * Returns the receivers of withdrawn invitations. The inviter withdrew them, the connection
- * ended, or the inviter may no longer invite. Call it before the inviter's account or the
- * connection is deleted.
+ * Returns the accounts that had received these withdrawn invitations. They were withdrawn by the
+ * inviter, or because the connection ended or the inviter may no longer invite. Call this before
+ * the inviter's account or the connection is deleted.
  */
 export async function receiversOf(db: Kysely<Schema>, rows: readonly Ended[]): Promise<Receiver[]> {
   const receivers: Receiver[] = []
@@ -72,12 +74,15 @@ export async function receiversOf(db: Kysely<Schema>, rows: readonly Ended[]): P
   return receivers
 }
 
-/** The most invitations marked before one list is returned; the next list marks more. */
+/**
+ * How many expired invitations of each of three kinds one call marks at most. The next call marks
+ * more.
+ */
 const MOST = 100
 
 /**
- * Returns the sent and received invitations that have expired. Three queries, as each has an
- * index.
+ * Returns the account's sent and received invitations that have expired but are not marked yet.
+ * Makes three queries, because each of them can use an index.
  */
 async function overOf(db: Kysely<Schema>, account: string, at: number) {
   const all = () =>
@@ -99,7 +104,7 @@ async function overOf(db: Kysely<Schema>, account: string, at: number) {
 
 /**
  * Marks an account's expired invitations and notifies both sides. Called before an account reads
- * its notifications, since no timer does it.
+ * its notifications, because no timer marks expired invitations.
  */
 export async function noteExpired(
   { db, events, now }: Pick<ServiceContext, 'db' | 'events' | 'now'>,

@@ -1,7 +1,8 @@
 /**
- * The mails about invitations, and their limits: to one mailbox from all accounts, and from one
- * account to one domain, since a domain may deliver every address to one person. An invitation
- * above the limit is not mailed: the invited person finds it on signing in.
+ * Letters about invitations, and their limits. One limit is for letters to one mailbox from all
+ * accounts. Another is for letters from one account to one domain, because a domain may deliver all
+ * addresses to one person. An invitation above a limit is not mailed, but the invited person finds
+ * it after signing in.
  */
 import { sql, type Transaction } from 'kysely'
 import { hash } from 'node:crypto'
@@ -19,18 +20,19 @@ import type { Inviter, Target } from './invitation-rows.ts'
 const HOUR_MS = 3_600_000
 const WHAT = 'invitation mail'
 /**
- * The most mails to one domain: as many as one request to an organisation may invite, for a
- * company on its first day.
+ * How many letters an account may send to one domain per hour. It equals the number of people that
+ * one request to an organisation may invite, so that a whole company can be invited on its first
+ * day.
  */
 const MOST_TO_DOMAIN = 500
-/** The most mails of an account in its first day, to all domains together. */
+/** How many letters an account less than a day old may send per hour, to all domains together. */
 const MOST_OF_YOUNG = 100
 
-/** Returns the SHA-256 of the domain in hex: letters and digits of a fixed length. */
+/** Returns the SHA-256 of an address's domain in hex, which has a fixed length. */
 const tagOf = (address: string): string => hash('sha256', domainOf(address), 'hex')
 const TAG_LENGTH = 64
 
-/** Returns how many mails an account had sent in the last hour, by domain. */
+/** Returns how many letters an account has sent in the last hour, by `tagOf` of the domain. */
 async function countsOf(
   trx: Transaction<Schema>,
   account: string,
@@ -40,8 +42,8 @@ async function countsOf(
     .deleteFrom('tries')
     .where('account_id', '=', account)
     .where('what', '=', WHAT)
-    // Also rows that were counted while the clock was far ahead: replicas differ by less than a
-    // period.
+    // A row that expires later was written while the clock was wrong, because replicas' clocks
+    // differ by less than a period.
     .where((of) => of.or([of('expires_at', '<=', at), of('expires_at', '>', at + 2 * HOUR_MS)]))
     .execute()
   const rows = await trx
@@ -58,11 +60,11 @@ async function countsOf(
 }
 
 /**
- * Counts mails about invitations in a transaction.
- * @param by `account` invites; `toMailbox` limits the mails to one mailbox
+ * Counts letters about invitations in a transaction, and returns which of them to send.
+ * @param by `account`: the inviter; `toMailbox`: the limit for letters to one mailbox
  * @param addresses in lower case, each once
  * @param at Unix milliseconds
- * @returns the addresses that get a mail
+ * @returns the addresses to which a letter may be sent
  */
 export async function takeInvitationMails(
   trx: Transaction<Schema>,
@@ -71,7 +73,7 @@ export async function takeInvitationMails(
   at: number,
 ): Promise<string[]> {
   if (addresses.length === 0) return []
-  // The lock keeps concurrent requests within the limit.
+  // Because of this lock, concurrent requests cannot exceed the limit together.
   await lockAccount(trx, account)
   const counts = await countsOf(trx, account, at)
   let all = [...counts.values()].reduce((sum, count) => sum + count, 0)
@@ -99,10 +101,13 @@ export async function takeInvitationMails(
   return mailed
 }
 
-/** Mails to one mailbox, from all accounts; its owner finds further invitations on signing in. */
+/**
+ * The limit for letters to one mailbox from all accounts. The owner finds other invitations after
+ * signing in.
+ */
 const MAILS: Allowance = { what: 'invitation', most: 10, periodMs: 3_600_000 }
 
-/** Returns the address for the mail about an invitation; null if none should be sent. */
+/** Returns the address for a letter about an invitation; null if no letter should be sent. */
 async function addressFor(
   trx: Transaction<Schema>,
   by: Inviter,

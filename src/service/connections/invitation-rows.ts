@@ -1,6 +1,7 @@
 /**
- * Rows of invitations. Each is for an account or for a mailbox. The account of a mailbox stays
- * unknown to others until it approves; then the owners of the connection see it.
+ * Rows of invitations. An invitation is for an account or for a mailbox. Others do not learn which
+ * account a mailbox belongs to until the account approves. Then the connection's owners see the
+ * account.
  */
 import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -34,14 +35,12 @@ export type Named = Awaited<
   ReturnType<ReturnType<typeof selectInvitations>['executeTakeFirstOrThrow']>
 >
 
-/**
- * The time that the inviter's device still has to add an account that approved on the last day.
- */
+/** How long after its expiry an approved invitation can still be used to add the account. */
 const GRACE_MS = 24 * 3_600_000
 
 /**
- * Returns the stored state, or `expired` by the clock. An approved invitation expires too, if the
- * account was not added in time.
+ * Returns an invitation's state at the time `at`. Time can turn the stored state into `expired`,
+ * also for an approved invitation if the account was not added in time.
  */
 export function stateOf(
   { state, consent, expires_at }: Pick<Row, 'state' | 'consent' | 'expires_at'>,
@@ -52,14 +51,14 @@ export function stateOf(
   return isOver ? 'expired' : state
 }
 
-/** Returns whether an invitation has expired and its row does not store that yet. */
+/** Returns a condition for invitations that have expired but are not stored as `expired` yet. */
 export const isOver = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   of.or([
     of.and([of('state', '=', 'pending'), of('expires_at', '<=', at)]),
     of.and([of('consent', '=', of.lit(1)), of('expires_at', '<=', at - GRACE_MS)]),
   ])
 
-/** Returns the condition that `stateOf` gives a state. */
+/** Returns a condition for invitations to which `stateOf` gives this state. */
 export const isInState = (
   of: ExpressionBuilder<Schema, 'invitations'>,
   state: Invitation['state'],
@@ -91,24 +90,21 @@ export const invitationResource = (
   created_at: timeAt(row.created_at),
 })
 
-/**
- * Returns a condition for approved invitations of accounts that wait to be added, within the time
- * limit.
- */
+/** Returns a condition for approved invitations with accounts that can still be added. */
 export const isWaiting = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
-  // The literal 1 matches the condition of the index.
+  // A literal 1, because the database then recognises the condition of the partial index.
   of.and([of('consent', '=', of.lit(1)), of('expires_at', '>', at - GRACE_MS)])
 
 /**
- * Returns a condition for invitations that take a place in the connection. These are pending
- * invitations, and approved ones of accounts that wait to be added.
+ * Returns a condition for invitations that occupy a place in the connection. These are pending
+ * invitations, and approved invitations with accounts that can still be added.
  */
 export const isStanding = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   of.or([of.and([of('state', '=', 'pending'), of('expires_at', '>', at)]), isWaiting(of, at)])
 
 /**
- * Returns a condition for invitations of the connection to the same mailbox as a given one. They
- * may be from any owner and are without an account yet.
+ * Returns a condition for invitations to the same connection and mailbox as a given invitation.
+ * They may be from any owner, and no account has approved them yet.
  */
 export const isOfMailbox = (
   of: ExpressionBuilder<Schema, 'invitations'>,
@@ -126,7 +122,7 @@ export const isOfMailbox = (
     ),
   ])
 
-/** Selects the invitations that take a place in these connections. */
+/** Selects the invitations that occupy a place in these connections. */
 export const standing = (db: Kysely<Schema>, connections: readonly string[], at: number) =>
   db
     .selectFrom('invitations')
@@ -139,7 +135,7 @@ export const standing = (db: Kysely<Schema>, connections: readonly string[], at:
 
 export type Standing = Awaited<ReturnType<ReturnType<typeof standing>['executeTakeFirstOrThrow']>>
 
-/** Returns the invited people of one connection as members of it, each once. */
+/** Returns the people invited to one connection as members with the state `invited`, each once. */
 export function invitedIn(invited: readonly Standing[]): Member[] {
   const each = new Map(
     invited.map(({ id, to_account: user_id, to_email, display_name }) => [
@@ -154,7 +150,7 @@ export function invitedIn(invited: readonly Standing[]): Member[] {
  * Withdraws the open invitations of a connection.
  * @param of `account`: the inviter, who left or is no longer an owner; null for every inviter
  * @param at Unix milliseconds
- * @returns the invitations, with their values before the withdrawal
+ * @returns the withdrawn invitations, with the values that they had before
  */
 export async function withdrawAllOf(
   trx: Transaction<Schema>,
@@ -177,10 +173,9 @@ export async function withdrawAllOf(
 }
 
 /**
- * Marks the pending invitations to the mailboxes of an account that leaves the connection. The
- * account needs an invitation that is sent or repeated later to join again. The inviter sees no
- * change, since the mailbox may belong to another account: the invitation stays pending but
- * cannot be used.
+ * Disables the pending invitations to the mailboxes of an account that leaves a connection. To join
+ * again, the account needs an invitation that is sent or repeated later. The invitations stay
+ * pending for the inviter, because a change would reveal which account the mailbox belongs to.
  */
 export async function endUnseenOf(
   trx: Transaction<Schema>,
@@ -197,15 +192,13 @@ export async function endUnseenOf(
     .execute()
 }
 
-/**
- * Returns whether a pending invitation was left behind by an account that left the connection.
- */
+/** Returns whether `endUnseenOf` disabled a pending invitation. */
 export const isLeftBehind = ({ state, consent }: Pick<Row, 'state' | 'consent'>): boolean =>
   state === 'pending' && consent === 2
 
 /**
- * Repeats an invitation. A pending one gets the current message and the expiry of a new one,
- * never an earlier expiry. One that was left behind can be answered again.
+ * Repeats an invitation if it is pending. It gets the new message, and the new expiry if that is
+ * later. If the invitation was disabled by `endUnseenOf`, it can be answered again.
  */
 export async function askAgain(
   trx: Transaction<Schema>,
@@ -229,7 +222,7 @@ export async function askAgain(
     .execute()
 }
 
-/** The inviter, its name for the connection, and the message and validity of its invitations. */
+/** The inviting account, its name for the connection, and its invitations' message and validity. */
 export type Inviter = EventOf<'invitation.sent'>['by']
 
 /** The invited account or mailbox. */

@@ -1,7 +1,7 @@
 /**
- * Invitations, as both sides see and answer them. For other accounts the invitation does not
- * exist. Approval shares nothing yet: a device of the inviter adds the account, with the consent
- * that the approving device signed (`consents.ts`).
+ * Invitations, as the inviter and the invited account see and answer them. For other accounts an
+ * invitation does not exist. An approval alone gives no access: a device of the inviter must then
+ * add the account, with the consent that the approving device signed (`consents.ts`).
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -22,7 +22,7 @@ import {
 } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** The most invitations listed in each direction, the newest first. */
+/** How many invitations are listed for each direction, newest first. */
 const MOST = 500
 
 const ENDED: Readonly<Record<Invitation['state'], string>> = {
@@ -37,13 +37,13 @@ const ENDED: Readonly<Record<Invitation['state'], string>> = {
 const ended = (state: Invitation['state'], told = ENDED[state]) =>
   new AppError('invalid_state', told, { details: { state } })
 
-/** Returns the error for an invitation of an account that joined by it and has since left. */
+/** Returns the error for an invitation that an account used to join, if it has left since. */
 const served = () =>
   ended('approved', 'This invitation was used, and the member has since left. Ask for another one.')
 
 /**
- * Returns whether an invitation is for the account. It may name the account, or a mailbox that
- * the account has proven if no other account has answered.
+ * Returns whether an invitation is for the account. The invitation must name the account or, if no
+ * account has approved it, a mailbox that the account has confirmed.
  */
 export async function isFor(db: Kysely<Schema>, account: string, row: Named): Promise<boolean> {
   if (row.to_account !== null) return row.to_account === account
@@ -57,7 +57,7 @@ export async function isFor(db: Kysely<Schema>, account: string, row: Named): Pr
 }
 
 /**
- * Filters invitations by their state at a time in Unix milliseconds; undefined for all states.
+ * Selects invitations by their state at `at` (Unix milliseconds). An undefined state selects all.
  */
 interface Filter {
   readonly state: Invitation['state'] | undefined
@@ -73,16 +73,17 @@ const sentBy = async (db: Kysely<Schema>, account: string, { state, at }: Filter
     .execute()
 
 /**
- * Returns the invitations that an account received. One to a mailbox of a member is hidden: an
- * answer would reveal the account of the mailbox to the inviter. It stays hidden when the member
- * leaves.
+ * Returns the invitations that an account received. If the account is already a member, an
+ * invitation to its mailbox is hidden, because an answer would reveal to the inviter which account
+ * the mailbox belongs to. The invitation stays hidden after the member leaves.
  */
 async function receivedBy(db: Kysely<Schema>, account: string, { state, at }: Filter) {
   const all = () =>
     rows(db)
       .where((of) =>
         of.or([
-          // Also after its expiry was stored.
+          // `expired` is treated like `pending`, so that a hidden invitation stays hidden after its
+          // expiry is stored.
           of('state', 'not in', ['pending', 'expired']),
           of.and([
             of('consent', '!=', 2),
@@ -101,7 +102,7 @@ async function receivedBy(db: Kysely<Schema>, account: string, { state, at }: Fi
       .$if(state !== undefined, (query) => query.where((of) => isInState(of, state!, at)))
       .orderBy('invitations.id', 'desc')
       .limit(MOST)
-  // Two queries, since each can use an index.
+  // Two queries, because each of them can use an index.
   const byAccount = await all().where('to_account', '=', account).execute()
   const byMailbox = await all()
     .where('to_account', 'is', null)
@@ -121,18 +122,18 @@ async function both(db: Kysely<Schema>, account: string, filter: Filter) {
   }
 }
 
-/** The changes that an answer makes to a row; null for none. */
+/** The changes that an answer makes to a row; null if it changes nothing. */
 type Change = Partial<Pick<Named, 'state' | 'consent' | 'consent_jws' | 'to_account'>> | null
 
 /**
- * Returns the state of an invitation for its receiver: one that was left behind counts as
- * withdrawn.
+ * Returns an invitation's state as the receiver sees it. An invitation that `endUnseenOf` disabled
+ * counts as withdrawn.
  */
 const receivedState = (row: Named, at: number) =>
   isLeftBehind(row) ? 'withdrawn' : stateOf(row, at)
 
 /**
- * Returns an invitation that an account may approve, or has approved and waits to be added.
+ * Returns an invitation that an account may approve or has approved.
  * @throws AppError `not_found`, `invalid_state`
  */
 export async function approvable(
@@ -149,11 +150,12 @@ export async function approvable(
   return row
 }
 
-/** Returns the operations that answer invitations, for `invitations` and `consents`. */
+/** Returns the operations that answer invitations, which `invitations` and `consents` use. */
 export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events' | 'now'>) => {
   /**
    * Answers an invitation while its connection is locked.
-   * @param judge returns the changes to the row, given whether the invited account is a member
+   * @param judge returns the changes to the row. `isMember`: whether the invited account is a
+   *   member.
    */
   async function answer(
     of: { id: string; account: string; direction: Invitation['direction'] },
@@ -205,7 +207,7 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
       at: now(),
     })
 
-  /** Declines the other invitations of the connection that the account approved. */
+  /** Declines the other invitations to the same connection that the account has approved. */
   async function declineAll(
     trx: Transaction<Schema>,
     { id, connection_id, to_account }: Named,
@@ -228,9 +230,9 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
 
   return {
     /**
-     * Approves an invitation by a consent, which the caller verified against the key log of its
-     * account.
-     * @param requireGood checks the consent against the connection while that is locked
+     * Approves an invitation with a consent. The caller must have verified the consent against the
+     * account's key log.
+     * @param requireGood checks the consent against the connection, while the connection is locked
      */
     approve: (
       id: string,

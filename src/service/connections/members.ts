@@ -1,8 +1,7 @@
 /**
- * The operations on members of a connection that need no keys: inviting and withdrawing
- * invitations. The mailbox of an account looks the same as one without an account: the same
- * responses and the same place among the members. One person may therefore be invited twice and
- * approve either.
+ * The operations on a connection's members that need no device keys: sending and withdrawing
+ * invitations. The responses do not reveal whether a mailbox has an account. So one person may be
+ * invited twice, by account and by mailbox, and can approve either invitation.
  */
 import type { Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -40,8 +39,8 @@ import {
 import { inviterIn } from './presets.ts'
 
 /**
- * Counts sent invitations, also those to connections that are deleted later. The limit is the
- * number of members of a full connection.
+ * The limit for sent invitations, including those to connections that were deleted since. It is the
+ * maximum number of members of a connection.
  */
 const SENT: Brake = {
   what: 'invitation',
@@ -66,7 +65,7 @@ const targetOf = (invitee: Invitee): Target =>
     : { account: invitee.user_id, email: null }
 
 /**
- * Checks that the invited account exists and is not the inviter.
+ * Checks that the invited account exists and is not the inviter's own.
  * @throws AppError `not_found`, `invalid_state`
  */
 async function requireOther(trx: Transaction<Schema>, by: Inviter, { account, email }: Target) {
@@ -82,8 +81,9 @@ async function requireOther(trx: Transaction<Schema>, by: Inviter, { account, em
 }
 
 /**
- * Checks that the invited account is not a member. The account of a mailbox counts only if this
- * connection has revealed it.
+ * Checks that the invited account is not a member. If a mailbox is invited, its account is
+ * considered only if it approved an invitation to that mailbox, because only then do members know
+ * it.
  * @throws AppError `invalid_state`
  */
 async function requireNoMember(trx: Transaction<Schema>, { connection }: Inviter, target: Target) {
@@ -120,12 +120,12 @@ async function requireRoom(
 }
 
 /**
- * Invites an account or a mailbox in the name of an owner. The caller has locked the connection.
- * A repeated invitation changes only the message and the expiry. Each owner needs its own
- * approval, since a consent names its inviter.
+ * Invites an account or a mailbox in the name of an owner. The caller must have locked the
+ * connection. A repeated invitation changes only the message and the expiry. Invitations by several
+ * owners need one approval each, because a consent names its inviter.
  * @returns the id of the invitation
- * @throws AppError `not_found` for an account that does not exist, `invalid_state` with the
- *   states of `STATES`, `rate_limited`
+ * @throws AppError `not_found` for an account that does not exist, `invalid_state` with a state of
+ *   `STATES`, `rate_limited`
  */
 export async function invite(
   trx: Transaction<Schema>,
@@ -147,13 +147,13 @@ export async function invite(
   const expires_at = at + by.goodForMs
   if (own !== undefined) {
     await askAgain(trx, own, { message, expires_at })
-    // No mail was sent for an invitation that was left behind.
+    // No letter was sent for an invitation that was disabled, so it is sent now.
     if (isLeftBehind(own))
       await events.publish(trx, { type: 'invitation.sent', invitation: own.id, by, target, at })
     return own.id
   }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
-  // An account that waits for another owner to add it has its place already.
+  // An account that another owner can still add already occupies a place.
   const isWaiting = all.some((one) => account !== null && one.to_account === account)
   if (!isWaiting && same.length === 0) await requireRoom(trx, by, all)
   const id = newId(INVITATION_PREFIX, at)

@@ -1,6 +1,6 @@
 /**
- * The pending work that the devices of an account can do for other accounts. It consists of
- * hints: each device checks rosters and key logs before it signs or seals.
+ * The pending work that an account's devices can do for other accounts. The lists are only hints: a
+ * device checks rosters and key logs itself before it signs or seals anything.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
@@ -10,9 +10,11 @@ import { isWaiting } from './invitation-rows.ts'
 import { replacementsFor } from './replacements.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** The most items of each kind in one response; the rest follows when these are done. */
+/**
+ * How many items of each kind one response contains at most. The others follow when these are done.
+ */
 const MOST = 1000
-/** The number of connections that one query reads. */
+/** How many connections are read per query. */
 const SLICE = 200
 
 /** Returns the accounts that approved an invitation from this account and wait to be added. */
@@ -39,7 +41,7 @@ async function joinsOf(db: Kysely<Schema>, account: string, at: number) {
   return rows.map((row) => ({ ...row }))
 }
 
-/** Returns the next connections of an account after one of them, in order. */
+/** Returns the account's next connections after the id `last`, in the order of their ids. */
 const connectionsAfter = (db: Kysely<Schema>, account: string, last: string) =>
   db
     .selectFrom('memberships')
@@ -53,9 +55,9 @@ const connectionsAfter = (db: Kysely<Schema>, account: string, last: string) =>
     .execute()
 
 /**
- * Returns the members' devices that have no envelope of the current epoch of a connection. The
- * code compares the two lists here: a database that plans both at once may read every envelope of
- * a device for each of its connections.
+ * Returns the members' devices that have no envelope of a connection's current epoch. The two lists
+ * are compared here and not in SQL, because the database may otherwise read every envelope of a
+ * device for each of its connections.
  */
 async function unsealedIn(
   db: Kysely<Schema>,
@@ -91,12 +93,13 @@ async function unsealedIn(
 
 async function unsealedOf(db: Kysely<Schema>, account: string) {
   const found = new Map<string, string[]>()
-  // In slices, since few of many connections lack an envelope, and other requests must not wait.
+  // Read in slices, because there may be many connections to search and other requests must not
+  // wait.
   for (let last = ''; found.size < MOST;) {
     const connections = await connectionsAfter(db, account, last)
     if (connections.length === 0) break
     last = connections.at(-1)!.id
-    // SQLite queries run on the only thread of this process.
+    // Lets other requests run first, because SQLite queries block the event loop.
     await setImmediate()
     for (const { connection, device } of await unsealedIn(db, connections)) {
       const devices = found.get(connection) ?? []

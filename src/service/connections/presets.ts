@@ -1,7 +1,7 @@
 /**
- * Presets: the initial values of a new connection, and the texts of invitations to it. An account
- * may have one default preset. A connection takes the values of a preset of its creator at once,
- * and with every invitation to it.
+ * Presets: initial values for new connections, and the message and validity of invitations to them.
+ * An account may have one default preset. The initial values are copied when the connection is
+ * created. The invitation values are read from the creator's preset at every invitation.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -17,14 +17,14 @@ import type { Schema } from '../db/schema.ts'
 import type { Inviter } from './invitation-rows.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** How long an invitation is good without a preset. */
+/** How long an invitation is valid if no preset says otherwise. */
 const USUAL_MS = 14 * DAY_MS
 
 /**
- * Returns the preset for a new connection; null for none. The account is locked, so that the
- * preset stays unchanged until the transaction ends.
- * @param wanted the requested preset, null for none, undefined for the default
- * @throws AppError `not_found` if it is not the account's
+ * Returns the preset for a new connection, or null. Locks the account, so that the preset does not
+ * change until the transaction ends.
+ * @param wanted the id of the requested preset; null for none; undefined for the default preset
+ * @throws AppError `not_found` if the account has no such preset
  */
 export async function presetFor(
   trx: Transaction<Schema>,
@@ -44,7 +44,7 @@ export async function presetFor(
   return preset ?? null
 }
 
-/** Gives a connection the tags of the preset with which its member created it. */
+/** Assigns to a new connection the tags of the preset with which its member created it. */
 export async function tagByPreset(
   trx: Transaction<Schema>,
   { account, connection }: { account: string; connection: string },
@@ -64,8 +64,8 @@ export async function tagByPreset(
 }
 
 /**
- * Returns a member as inviter. The message and validity of invitations come from the preset with
- * which the member created the connection.
+ * Returns a member's data as an inviter. The message and validity of invitations come from the
+ * preset with which the member created the connection.
  */
 export async function inviterIn(
   trx: Transaction<Schema>,
@@ -92,7 +92,7 @@ const PREFIX = 'pre_'
 type Row = Schema['presets']
 type Body = Parameters<Service['presets']['update']>[0]['body']
 
-/** Returns rows as resources, each with its tags. */
+/** Converts rows to resources, each with its tags. */
 async function resources(rows: readonly Row[], db: Kysely<Schema>): Promise<Preset[]> {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
@@ -126,7 +126,7 @@ const owned = collection({
 
 /**
  * Checks that all tags belong to the account.
- * @throws AppError `validation_failed` for each other tag
+ * @throws AppError `validation_failed`, with an issue for each tag that does not
  */
 async function requireTags(
   trx: Transaction<Schema>,
@@ -215,7 +215,7 @@ export const presets = ({ db, now }: ServiceContext): Service['presets'] => ({
     withAccountLock(db, account, (trx) => clearDefault(trx, account)),
 })
 
-/** Removes the default from the presets of an account. */
+/** Makes none of the account's presets the default. */
 async function clearDefault(trx: Transaction<Schema>, account: string): Promise<void> {
   await trx
     .updateTable('presets')

@@ -1,6 +1,6 @@
 /**
- * Connections that replace a forked one (protocol, section 4). The server's answers about
- * them are hints: devices judge the fork and the opener by their own records.
+ * Connections that replace a forked connection (protocol, section 4). What the server returns about
+ * them is only a hint: devices check the fork and the opener against their own records.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { requireThat } from '../../crypto/refusal.ts'
@@ -8,17 +8,19 @@ import { type RosterEntry, type Roster, readRosterEntry } from '../../crypto/log
 import { isStanding } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** Two entries (JWSs) at one position of the roster of a forked connection. */
+/** Two different entries (JWS) at the same position of a forked connection's roster. */
 type Fork = [one: string, other: string]
 
-/** The most replacements in one response, the newest first: each has up to three entries. */
+/**
+ * How many replacements one response contains at most, newest first. Each has up to three entries.
+ */
 const MOST = 20
 
 /**
- * Checks the form of a fork that comes with the opening of a connection.
- * @throws Refusal as `readEntry` does; `superfluous_member` if the opening replaces nothing;
- *   `wrong_connection` for entries of another roster; `bad_value` unless they are two entries at
- *   one position
+ * Checks the form of a fork that is sent when a replacing connection is opened.
+ * @throws Refusal for malformed entries; `superfluous_member` if the connection replaces nothing;
+ *   `wrong_connection` for entries of another roster; `bad_value` unless they are two different
+ *   entries at the same position
  */
 export function requireFork({ replaces }: Roster, fork: Fork | undefined): void {
   if (fork === undefined) return
@@ -34,7 +36,9 @@ export function requireFork({ replaces }: Roster, fork: Fork | undefined): void 
   requireThat(isFork, 'bad_value', 'the fork must be two different entries at the same place')
 }
 
-/** Stores which connection a connection replaces, if any, with the fork. */
+/**
+ * Stores which connection a connection replaces, with the fork. Does nothing if it replaces none.
+ */
 export async function noteReplaces(
   trx: Transaction<Schema>,
   { connection, replaces }: Roster,
@@ -48,7 +52,7 @@ export async function noteReplaces(
     .execute()
 }
 
-/** Returns the fork that the opener of a connection gave; null for none. */
+/** Returns the fork that was given when a connection was opened, or null. */
 export async function forkOf(db: Kysely<Schema>, connection: string): Promise<Fork | null> {
   const row = await db
     .selectFrom('replacements')
@@ -65,8 +69,7 @@ const pairOf = ({
   one === null || other === null ? null : [one, other]
 
 /**
- * Copies what an account chose for the replaced connection to its new membership: name,
- * favourite, preset and tags.
+ * Copies an account's own settings from the replaced connection: name, favourite, preset and tags.
  */
 export async function carryOver(
   trx: Transaction<Schema>,
@@ -101,9 +104,10 @@ export async function carryOver(
 }
 
 /**
- * Returns the open invitations of an account to replacements of connections that it shares with
- * the inviter. It returns the newest of each inviter for each such connection, with the first
- * entry: an inviter who opens many cannot displace those of others.
+ * Returns an account's open invitations to replacements, with the first roster entry of each. The
+ * account and the inviter must both be members of the replaced connection. For each inviter and
+ * replaced connection it returns only the newest invitation, so that an inviter with many
+ * invitations cannot displace the invitations of others.
  */
 export async function replacementsFor(db: Kysely<Schema>, account: string, at: number) {
   const newest = db

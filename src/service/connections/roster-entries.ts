@@ -1,7 +1,7 @@
 /**
- * Appends to rosters: one valid entry at a time, with its envelopes and all its consequences in
- * one transaction. The connection is locked meanwhile: of two concurrent entries the second is
- * rejected.
+ * Appends entries to rosters. One transaction stores a valid entry, its envelopes and all its
+ * effects. The transaction locks the connection. So if two entries are sent concurrently, the
+ * second is rejected.
  */
 import type { Transaction } from 'kysely'
 import { invalid } from '../../api/input.ts'
@@ -51,8 +51,9 @@ const placeOf = (entries: readonly string[], seq: number) => ({
 })
 
 /**
- * Checks that this device signed the newest entry of a verified roster and is still active. The
- * place in the key log that the entry names may be older than the revocation of the device.
+ * Checks that the sender signed this roster entry, and is still active in the newest key log. The
+ * second check is needed because the entry may name a position in the key log from before the
+ * device was revoked.
  * @throws Refusal
  */
 export function requireSignedBy(
@@ -68,7 +69,7 @@ export function requireSignedBy(
 }
 
 /**
- * Checks that the device that opens an epoch also gave itself an envelope.
+ * Checks that the device that opens an epoch also sent an envelope for itself.
  * @throws AppError `validation_failed`
  */
 export function requireSealed(sender: Sender, envelopes: readonly Addressed[]): void {
@@ -79,7 +80,7 @@ export function requireSealed(sender: Sender, envelopes: readonly Addressed[]): 
 }
 
 /**
- * Returns the approved invitation by which an account may be added.
+ * Returns the approved invitation that allows an account to be added.
  * @throws AppError `invalid_state` if there is none
  */
 async function consentOf(
@@ -106,9 +107,9 @@ async function consentOf(
 }
 
 /**
- * Makes the account a member. Its name for the connection is that of the replaced connection, if
- * there is one. Otherwise it is the name of the inviter, or the inviter's name for the connection
- * if that has other members.
+ * Makes the account a member. If the connection replaces another one, the account's name for it is
+ * copied from there. Otherwise the name is the inviter's display name, or the inviter's name for
+ * the connection if more than two people are members or invited.
  */
 async function takeIn(trx: Transaction<Schema>, roster: Roster, account: string, at: number) {
   const { connection, members } = roster
@@ -138,7 +139,7 @@ async function takeIn(trx: Transaction<Schema>, roster: Roster, account: string,
 }
 
 /**
- * Ends the membership of an account, which then needs another approval to join again.
+ * Ends an account's membership. To join again, the account must approve another invitation.
  * @returns null if the account was deleted before
  */
 async function letGo(
@@ -152,7 +153,7 @@ async function letGo(
     .where('account_id', '=', account)
     .returning('name')
     .executeTakeFirst()
-  // The account was deleted with all its rows, and the other members were notified then.
+  // The account was deleted. The other members were notified at that time.
   if (row === undefined) return null
   const withdrawn = await withdrawAllOf(trx, { connection, account }, at)
   await endUnseenOf(trx, { connection, account })
@@ -166,8 +167,8 @@ async function letGo(
 }
 
 /**
- * Ends the connection. Its other members keep it in their lists, as ended, until they delete it.
- * No account can be added any longer, and no device can fetch its secret.
+ * Ends the connection. It stays in the other members' lists, as ended, until they delete it. From
+ * now on no account can be added, and no device can fetch the secret.
  * @returns the invitations that it withdrew
  */
 async function endFor(trx: Transaction<Schema>, connection: string, at: number) {
@@ -177,13 +178,15 @@ async function endFor(trx: Transaction<Schema>, connection: string, at: number) 
   return withdrawn
 }
 
-/** The ops by which the last member of a connection can leave. */
+/** The ops after which a connection may have no members left. */
 const ENDS_MEMBERSHIP: ReadonlySet<unknown> = new Set(['remove', 'leave', 'end'])
 
-/** The effects of an entry besides the change of members. */
+/** The effects of an entry that must be reported to others. */
 interface Left {
   readonly withdrawn: readonly Ended[]
-  /** The name that the former member gave the connection. */
+  /**
+   * The former member's name for the connection; null unless the entry is a `remove` or `leave`.
+   */
   readonly name: string | null
 }
 
@@ -243,7 +246,8 @@ async function store(
   const { connection, seq, epoch, entries } = roster
   const entry = entries[seq]!
   await trx.insertInto('roster_entries').values({ connection_id: connection, seq, entry }).execute()
-  // Before envelopes are deleted, as when a key log grows: another order could deadlock.
+  // Memberships are locked before envelopes are deleted, as when a key log grows. Another order
+  // could deadlock.
   await touchConnection(trx, connection, at)
   const left = await apply(trx, roster, of)
   if (opensEpoch(said)) {
@@ -284,11 +288,13 @@ export const appendRosterEntry =
     })
     return events.transaction(async (trx) => {
       await holdApproved(trx, session)
-      // Before the connection is locked, in the same order as when key logs grow.
+      // The account is locked before the connection, as when key logs grow. Another order could
+      // deadlock.
       await countEntry(trx, { account, connection, op: said.get('op') }, now())
       await holdConnection(trx, connection)
       const entries = await rosterEntries(trx, connection)
-      // A device that lost the response sends the entry again, perhaps the one by which it left.
+      // A device that lost the response sends the entry again. It may no longer be a member, if it
+      // left by that entry.
       const seen = entries.indexOf(entry)
       if (seen >= 0 && said.get('actor') === account) return placeOf(entries, seen)
       await requireMember(trx, account, connection)

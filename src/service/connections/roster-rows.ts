@@ -1,6 +1,6 @@
 /**
- * Rows of rosters, the key logs that verify them, and limits: every member of the connection reads
- * and verifies what an account puts into a roster.
+ * Roster rows, the key logs that verify them, and limits. The limits are needed because every
+ * member reads and verifies what one account puts into a roster.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { JsonObject } from '../../crypto/encoding/json.ts'
@@ -14,7 +14,7 @@ import type { Schema } from '../db/schema.ts'
 import { CONNECTION_PREFIX } from './connection-rows.ts'
 import { departedOf } from './deleted-members.ts'
 
-/** Returns the entries of a roster, in order; an empty list if the connection does not exist. */
+/** Returns a roster's entries, in order; an empty list if the connection does not exist. */
 export async function rosterEntries(db: Kysely<Schema>, connection: string): Promise<string[]> {
   const rows = await db
     .selectFrom('roster_entries')
@@ -25,7 +25,7 @@ export async function rosterEntries(db: Kysely<Schema>, connection: string): Pro
   return rows.map(({ entry }) => entry)
 }
 
-/** Returns the newest entry of the roster of a connection that exists. */
+/** Returns the newest roster entry of a connection, which must exist. */
 export async function newestRosterEntry(db: Kysely<Schema>, connection: string): Promise<string> {
   const { entry } = await db
     .selectFrom('roster_entries')
@@ -38,8 +38,8 @@ export async function newestRosterEntry(db: Kysely<Schema>, connection: string):
 }
 
 /**
- * Returns the entries of accounts' key logs, each in order. It includes deleted accounts that the
- * roster of this connection names, and omits accounts without a key log.
+ * Returns the key log entries of accounts, in order. Accounts that were deleted are included if
+ * this connection's roster names them. Accounts without a key log are omitted.
  */
 async function logEntries(
   db: Kysely<Schema>,
@@ -64,7 +64,7 @@ async function logEntries(
   return new Map([...logs, ...(await departedLogs(db, connection, missing))])
 }
 
-/** Returns the verified key logs, as `storedKeyLog` reads them. */
+/** Returns the accounts' key logs, as `storedKeyLog` builds them. */
 export async function keyLogsOf(
   db: Kysely<Schema>,
   connection: string,
@@ -76,10 +76,7 @@ export async function keyLogsOf(
   return keyLogs
 }
 
-/**
- * Returns a roster without the members with deleted accounts: no envelope is sealed to or by
- * them.
- */
+/** Returns a roster without deleted members, because envelopes to or from them are not accepted. */
 export async function withoutDeletedMembers(db: Kysely<Schema>, roster: Roster): Promise<Roster> {
   const { connection, members } = roster
   const accounts = members.map(({ account }) => account)
@@ -90,8 +87,8 @@ export async function withoutDeletedMembers(db: Kysely<Schema>, roster: Roster):
 }
 
 /**
- * The most entries of one account in one connection within a period. An owner who adds 199
- * members, changes the role of each and rotates for each stays below it.
+ * The limit for entries by one account in one connection. An owner who adds 199 members, changes
+ * the role of each, and rotates once for each stays below the limit.
  */
 const ENTRIES: Brake = {
   what: 'roster',
@@ -100,21 +97,21 @@ const ENTRIES: Brake = {
   told: 'This account has changed this connection 1,000 times in a day, which is the limit. Removing members, leaving and ending the connection are still possible.',
 }
 
-/** Entries that end access are never limited. */
+/** The ops that are not limited, because they end access. */
 const UNCOUNTED: readonly unknown[] = ['leave', 'remove', 'end']
 
 /**
- * The longest entries, in characters. One that opens an epoch names a place in the key log of
- * each other member: with 199 of them it has 30,000. Of the others `add` is the longest, with
- * 1,700.
+ * The longest accepted entries, in characters. An entry that opens an epoch names a position in
+ * every other member's key log, which takes 30,000 characters for 199 members. Of the other
+ * entries, `add` is the longest, with 1,700 characters.
  */
 const MOST = { opensEpoch: 40_960, other: 4096 }
 
-/** Returns whether an entry opens an epoch, by its payload. */
+/** Returns whether the entry with this payload opens an epoch. */
 export const opensEpoch = (payload: JsonObject): boolean => payload.has('k_commit')
 
 /**
- * Checks the length of an entry, which white space could extend.
+ * Checks the length of an entry. Valid JSON may contain any amount of white space.
  * @throws Refusal `too_large`
  */
 export function requireShort(entry: string, payload: JsonObject): void {
@@ -127,7 +124,7 @@ export function requireShort(entry: string, payload: JsonObject): void {
 }
 
 /**
- * Counts an entry; a rollback of the transaction also undoes the count.
+ * Counts an entry against the limit. A rollback of the transaction also undoes the count.
  * @param at Unix milliseconds
  * @throws AppError `rate_limited`, with Retry-After
  */

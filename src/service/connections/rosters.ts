@@ -1,7 +1,7 @@
 /**
- * Rosters and the envelopes that come with them. The server checks that each entry is valid and
- * signed by the device that sends it, and that each envelope is addressed as the roster requires.
- * It cannot read the contents of an envelope. Members verify everything again.
+ * Rosters, and the envelopes that are sent with roster entries. The server checks that each entry
+ * is valid and signed by the device that sends it, and that each envelope is for a device of a
+ * member. It cannot decrypt envelopes. Members verify everything again.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
@@ -120,7 +120,7 @@ export const rosters = (ground: ServiceContext): Service['rosters'] => {
 
     read: async ({ connection, from = 0 }, { account }) => {
       requireId(CONNECTION_PREFIX, connection, 'connection')
-      // The invitee of an open first contact reads the roster before it is a member.
+      // The invited account of an open first contact must read the roster before it is a member.
       if (!(await hasBegun(db, { account, connection, at: now() })))
         await requireMember(db, account, connection)
       const page = await rosterPage(db, ground.logPages, { connection, from })
@@ -153,8 +153,8 @@ async function lengthsOf(db: Kysely<Schema>, accounts: readonly string[]) {
 }
 
 /**
- * Checks that a connection with this id was opened by the same entry: a device that lost the
- * response sends it again.
+ * Checks that the connection with this id was opened by the same entry. That is so if a device lost
+ * the response and sent the request again.
  * @throws AppError `conflict` for another entry
  */
 async function requireSame(trx: Transaction<Schema>, { connection, entry }: Body) {
@@ -164,8 +164,7 @@ async function requireSame(trx: Transaction<Schema>, { connection, entry }: Body
     .where('connection_id', '=', connection)
     .where('seq', '=', 0)
     .executeTakeFirst()
-  // The entry names its account and is signed by it, so an equal entry comes from the same
-  // account.
+  // The entry contains its account's id and signature, so an equal entry is from the same account.
   if (first?.entry !== entry)
     throw new AppError(
       'conflict',

@@ -42,8 +42,8 @@ const owned = collection({
 })
 
 /**
- * Sets the time of change of the account's membership, which locks it until the transaction ends.
- * @throws AppError `not_found` unless it is a member
+ * Updates `updated_at` of the account's membership. This locks the row until the transaction ends.
+ * @throws AppError `not_found` unless the account is a member
  */
 async function touch(
   trx: Transaction<Schema>,
@@ -86,8 +86,8 @@ export const tags = (ground: ServiceContext): Service['tags'] => {
         return { ...before, name, color }
       }),
 
-    // The times of change of the connections stay: otherwise the devices would fetch them all
-    // again.
+    // `updated_at` of the connections does not change, because otherwise the devices would fetch
+    // all of them again.
     delete: ({ id }, { account }) =>
       withAccountLock(db, account, async (trx) => {
         await owned.read(trx, account, id)

@@ -1,7 +1,7 @@
 /**
- * Limits the writes of a device or an account in a minute, over all replicas. A replica takes
- * blocks of writes from the database and counts the writes of a block in memory, so that only one
- * of many writes needs a query.
+ * Limits how many writes a device or an account can make per minute, across all replicas. A replica
+ * reserves a block of 100 writes in the database and counts the writes of the block in memory, so
+ * that most writes need no query.
  */
 import { hash } from 'node:crypto'
 import { AppError } from '../../errors.ts'
@@ -10,10 +10,10 @@ import type { ServiceContext } from '../context.ts'
 const MINUTE_MS = 60_000
 const BLOCK = 100
 
-/** The writes that this replica has left for a device or an account in the current minute. */
+/** What this replica knows of a device's or account's writes in the current minute. */
 interface Held {
   left: number
-  /** The first block that may be free. */
+  /** The number of the first block that may still be free. */
   next: number
   taking: Promise<void> | null
 }
@@ -22,8 +22,9 @@ export interface WriteAllowance {
   /**
    * Counts a write.
    * @param subject the id of a device, a token or an account
-   * @param most the limit in a minute, a multiple of 100; always the same for one subject
-   * @throws AppError `rate_limited`, with Retry-After, above the limit
+   * @param most the limit per minute. It must be a multiple of 100, and always the same for one
+   *   subject.
+   * @throws AppError `rate_limited`, with Retry-After, if the limit is exceeded
    */
   take(subject: string, most: number): Promise<void>
 }
@@ -55,7 +56,8 @@ export function newWriteAllowance({ db, now }: Pick<ServiceContext, 'db' | 'now'
     held: Held,
     { subject, most, minute }: { subject: string; most: number; minute: number },
   ): Promise<void> {
-    // A hash, since the row may outlive a deleted account and must not name it.
+    // The row contains a hash of the subject, because it may exist after the account was deleted
+    // and must not name it.
     const hashed = hash('sha256', subject, 'hex')
     while (held.next * BLOCK < most) {
       const id = `writes ${hashed} ${minute} ${held.next++}`

@@ -1,5 +1,6 @@
 /**
- * A rate limit of an account for one kind of attempt, counted in the database for all replicas.
+ * A rate limit for one kind of attempt. Attempts are counted per account in the database, which all
+ * replicas share.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
@@ -18,11 +19,12 @@ export interface Brake {
 }
 
 /**
- * Counts an attempt in a transaction; the count stays only if it commits. Until then, other
- * attempts of the account wait.
- * @param about letters and digits: only attempts with the same value are counted together
- * @param times counts this many attempts at once, all or none
- * @throws AppError `rate_limited`, with Retry-After, while there were too many
+ * Counts an attempt in a transaction. The count is kept only if the transaction commits. Until
+ * then, other attempts by the account wait.
+ * @param about what the attempt concerns, as letters and digits. Only attempts with the same value
+ *   are counted together. Empty: all attempts.
+ * @param times how many attempts to count. Either all of them are counted or none.
+ * @throws AppError `rate_limited`, with Retry-After, if there were too many in the period
  */
 export async function countTryIn(
   trx: Transaction<Schema>,
@@ -32,14 +34,14 @@ export async function countTryIn(
   about = '',
   times = 1,
 ): Promise<void> {
-  // The lock makes the limit exact for concurrent requests.
+  // Because of this lock, concurrent requests cannot exceed the limit together.
   await lockAccount(trx, account)
   await trx
     .deleteFrom('tries')
     .where('account_id', '=', account)
     .where('what', '=', what)
-    // Also deletes attempts made while the clock was far ahead: replicas differ by less than a
-    // period.
+    // A row that expires later was written while the clock was wrong, because replicas' clocks
+    // differ by less than a period.
     .where((of) => of.or([of('expires_at', '<=', at), of('expires_at', '>', at + 2 * periodMs)]))
     .execute()
   const { count, first } = await trx
@@ -64,8 +66,8 @@ export async function countTryIn(
 }
 
 /**
- * Counts an attempt whether or not the operation succeeds. Runs outside the caller's transaction,
- * because a rollback must not undo the count.
+ * Counts an attempt whether or not the operation succeeds. Call this outside the operation's
+ * transaction, because a rollback must not undo the count.
  */
 export const countTry = (
   { db, now }: { db: Kysely<Schema>; now: () => number },

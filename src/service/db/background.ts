@@ -1,19 +1,22 @@
 /**
- * Work that no request waits for, such as clean-up and mail. Failures have no caller, so they go
- * to the log.
+ * Runs work that no request waits for, such as clean-up and mail. Failures are logged, because
+ * there is no caller to report them to.
  */
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { afterwards } from './transactions.ts'
 
 export interface Background {
-  /** Runs work now, or inside an operation after its commit, and never after a rollback. */
+  /**
+   * Runs work now. Inside an operation it runs after the commit, or never if the operation is
+   * rolled back.
+   */
   run(work: () => Promise<unknown>): void
   /** Resolves when no work is running. */
   idle(): Promise<void>
 }
 
-/** Returns the log fields of a failure: an expected error without a stack, others with one. */
+/** Returns the log fields of a failure. An expected error is logged without its stack. */
 const told = (error: unknown) =>
   error instanceof AppError
     ? { error: error.code, cause: error.cause ?? error.message }

@@ -1,8 +1,9 @@
 /**
- * Lists, sorted by time through their ids, newest first; and collections of things that an account
- * or an organisation owns, such as tags and groups. The declaration of a collection selects the
- * rows and makes resources from them. Its list, its look-ups by id, its limit and its unique names
- * follow. Rows that accumulate are limited to the newest.
+ * Lists of rows, and collections. A collection contains things of one kind that an account or an
+ * organisation owns, such as tags or groups. Lists are sorted by id, which sorts them by time,
+ * newest first. A collection is declared by a query for its rows and a function that makes
+ * resources from them. The list, look-up by id, size limit and unique names are derived from that.
+ * `keepNewest` deletes old rows of tables that would otherwise grow forever.
  */
 import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from 'kysely'
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
@@ -13,10 +14,10 @@ import { notFound, requireId } from './faults.ts'
 import type { Schema } from './schema.ts'
 
 /**
- * Returns the rows of `query` after the page's cursor, newest first. There is one more than the
- * page shows, as `pageOf` expects.
- * @param prefix of the ids, which are in `column`
- * @throws AppError `bad_request` for a cursor that is not such an id
+ * Returns the rows of `query` after the page's cursor, newest first. If there are more rows, it
+ * returns one more than the page shows, as `pageOf` expects.
+ * @param prefix the prefix of the ids in `column`
+ * @throws AppError `bad_request` if the cursor is not an id with this prefix
  */
 export function pageRows<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
@@ -30,7 +31,7 @@ export function pageRows<DB, TB extends keyof DB, Row>(
   return behind.orderBy(id, 'desc').limit(rowsFor(page)).execute()
 }
 
-/** How errors name the owner of a collection. */
+/** How error messages name the owner of a collection. */
 const OWNERS = {
   account: { anOwner: 'An account', has: 'You have' },
   organisation: { anOwner: 'An organisation', has: 'The organisation has' },
@@ -43,20 +44,20 @@ interface Declaration<
 > {
   /** The prefix of the ids. */
   readonly prefix: string
-  /** The singular, as in errors: "tag". */
+  /** What error messages call one thing, in the singular, such as "tag". */
   readonly what: string
   readonly owner: keyof typeof OWNERS
-  /** The most things of an owner. */
+  /** The maximum number of things per owner. */
   readonly most: number
-  /** Selects the rows of an owner: an account or an organisation. */
+  /** Selects the rows of an owner. `owner` is the id of an account or an organisation. */
   readonly select: (db: Kysely<Schema>, owner: string) => SelectQueryBuilder<Schema, TB, Row>
-  /** Returns rows as resources, in the same order. */
+  /** Converts rows to resources, in the same order. */
   readonly resources: (rows: readonly Row[], db: Kysely<Schema>) => Resource[] | Promise<Resource[]>
 }
 
 /**
- * Returns a name for comparison: names that differ only in case, spaces or normal form look
- * alike.
+ * Returns a name in a form for comparison. Names that differ only in case, outer spaces or Unicode
+ * normal form look alike, and count as equal.
  */
 const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
 
@@ -82,7 +83,7 @@ export function collection<
     },
 
     /**
-     * Returns one by its id.
+     * Returns the owner's resource with this id.
      * @throws AppError `not_found`
      */
     async read(db: Kysely<Schema>, owner: string, id: string): Promise<Resource> {
@@ -94,7 +95,7 @@ export function collection<
     },
 
     /**
-     * Checks that the owner may have one more.
+     * Checks that the owner has fewer than the maximum number.
      * @throws AppError `conflict`
      */
     async requireRoom(trx: Transaction<Schema>, owner: string): Promise<void> {
@@ -107,8 +108,8 @@ export function collection<
     },
 
     /**
-     * Checks that no other one of the owner has the name.
-     * @param own the id of the one that gets the name; null for a new one
+     * Checks that none of the owner's other resources has the name.
+     * @param own the id of the resource to be named; null for a new one
      * @throws AppError `conflict`
      */
     async requireNewName(
@@ -130,12 +131,12 @@ export function collection<
   }
 }
 
-/** Tables with rows of accounts and ids that sort by time. */
+/** Tables with an account id per row, and ids that sort by time. */
 type Gathered = 'chat_turns' | 'feedback' | 'notifications' | 'open_link_requests'
 
 /**
  * Deletes all rows of an account except its newest.
- * @param only rows of these kinds or states; the others stay and are not counted
+ * @param only considers only rows with these kinds or states. Other rows stay and are not counted.
  */
 export async function keepNewest(
   trx: Transaction<Schema>,
@@ -144,7 +145,7 @@ export async function keepNewest(
   most: number,
   only: { readonly column: 'kind' | 'state'; readonly values: readonly string[] } | null = null,
 ): Promise<void> {
-  // The types treat each table as different, but all have the columns used here.
+  // TypeScript treats the tables as different types, but all have the columns used here.
   const gathered = table as 'feedback'
   const column = only?.column as 'category'
   await trx

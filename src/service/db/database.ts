@@ -1,6 +1,4 @@
-/**
- * Opens the database of the account server, migrates it, and creates the query builder for it.
- */
+/** Opens and migrates the account server's database, and creates its query builder. */
 import type { Kysely } from 'kysely'
 import { StartError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
@@ -13,8 +11,9 @@ import type { Schema } from './schema.ts'
  * Opens the database and migrates it to the version of this program.
  * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`; `log` receives a message for a
  *   migration
- * @throws StartError `stateOlder` and `stateNewer` for a database that this program does not read,
- *   which stays unchanged; `failed` if it cannot be reached or opened
+ * @throws StartError `stateOlder` or `stateNewer` for a database of a version that this program
+ *   does not support, which then stays unchanged; `failed` if the database cannot be reached or
+ *   opened
  */
 export async function openEngine(at: {
   url: string | null
@@ -29,8 +28,8 @@ export async function openEngine(at: {
   } catch (error) {
     if (error instanceof StartError) throw error
     if (url === null) throw isDamage(error) ? damaged(file, error) : unopened(file, error)
-    // Only the parts of the URL without secrets: messages go to terminals and logs, and a URL may
-    // contain a password.
+    // The message contains only parts of the URL that cannot be secret. The URL may contain a
+    // password, and messages are shown in terminals and logs.
     throw new StartError(
       'failed',
       `The account database cannot be opened (PostgreSQL at ${databaseAddress(url)}): ${reason(error)}.`,
@@ -50,8 +49,8 @@ async function migrated(engine: Engine, log?: Log): Promise<Engine> {
 }
 
 /**
- * Returns the query builder. It uses SQLite's one connection for one transaction or query at a
- * time, so concurrent callers are safe with both engines.
+ * Returns the query builder. Concurrent callers are safe with both engines: on SQLite's only
+ * connection, one transaction or query runs at a time.
  */
 export async function queriesOver(engine: Engine): Promise<Kysely<Schema>> {
   const { Kysely } = await import('kysely')
@@ -59,7 +58,7 @@ export async function queriesOver(engine: Engine): Promise<Kysely<Schema>> {
 }
 
 /**
- * Returns why an attempt failed. A host with several addresses fails with one reason for each.
+ * Returns why a connection failed. If the host has several addresses, there is one reason for each.
  */
 function reason(error: unknown): string {
   const causes = error instanceof AggregateError ? error.errors : [error]

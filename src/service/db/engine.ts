@@ -1,6 +1,6 @@
 /**
- * The two database engines: SQLite in a file, or PostgreSQL if a URL names one. The differences
- * between them are in this module; the modules above do not depend on the engine.
+ * The two database engines: SQLite in a file, or PostgreSQL if a URL is configured. Only this
+ * module knows the differences. Modules that use it do not depend on the engine.
  */
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
@@ -12,34 +12,33 @@ import { type VersionCopies, versionCopies } from '../../storage/database-copy.t
 import type { Schema } from './schema.ts'
 import { type Transactions, newTransactions } from './transactions.ts'
 
-/** How long to wait for another program's lock, or for a connection. */
+/** How long to wait for another program's lock, or for a connection, in milliseconds. */
 const PATIENCE_MS = 5000
 
-/** How long PostgreSQL may take to respond before the connection counts as lost. */
+/** How long PostgreSQL may be silent before the connection counts as lost, in milliseconds. */
 const SILENCE_MS = 15_000
 
-/** How long a transaction with a claim may wait for its own program. */
+/** How long a transaction with a claim may be idle before PostgreSQL ends it, in milliseconds. */
 const IDLE_MS = 30_000
 
-/** The object id of PostgreSQL's 64-bit integer. */
+/** The object id (OID) of PostgreSQL's type for 64-bit integers. */
 const INT8 = 20
 
 /** Runs one statement and returns its rows. */
 export type Query = (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
-/** Returns statements for an engine, given its SQL type of ids. */
+/** Returns SQL statements for an engine. `id` is the engine's SQL type for ids. */
 export type StatementsFor = (id: string) => readonly string[]
 
 export interface Engine {
-  /**
-   * The SQL type of ids, which compares byte by byte in every locale, so that ids sort by time.
-   */
+  /** The SQL type for ids. It compares byte by byte in every locale, so that ids sort by time. */
   readonly idType: string
   /**
-   * Makes a copy before the schema changes; null if the operator of the database makes backups.
+   * Copies the database before a migration; null for PostgreSQL, because its operator makes
+   * backups.
    */
   readonly copies: VersionCopies | null
-  /** The statements that begin a transaction which excludes other migrating programs. */
+  /** The statements that begin a transaction and lock out other programs that migrate. */
   readonly lock: readonly string[]
   /** Runs work on one connection. */
   session<T>(work: (query: Query) => Promise<T>): Promise<T>
@@ -48,31 +47,32 @@ export interface Engine {
   /** Returns the dialect for the query builder, which is loaded at the first query. */
   dialect(): Promise<Dialect>
   /**
-   * Runs work atomically. Each query that `work` makes through `db`, and each transaction that it
-   * begins, is part of one transaction, which is rolled back if `work` throws.
+   * Runs work in one transaction, which is rolled back if `work` throws. All queries that `work`
+   * makes through `db`, and all transactions that it begins, are part of that transaction.
    * @param db the query builder over `dialect`
    */
   readonly atomically: Transactions['atomically']
   /**
-   * Claims a name until the surrounding transaction ends. Returns false if another claim of it
-   * exists.
+   * Claims a name until the surrounding transaction ends. Returns false if another transaction has
+   * claimed it.
    * @param name an integer of 64 bits
    */
   claim(db: Kysely<Schema>, name: bigint): Promise<boolean>
-  /** Removes the content of deleted rows from the files that this program writes. */
+  /** Erases deleted rows from the files that this program writes. */
   scrub(db: Kysely<Schema>): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Marks a file as a Countersign database, which also makes it non-empty from the start.
+ * Marks a file as a Countersign database. The mark also makes a new file non-empty.
  * @see https://sqlite.org/pragma.html#pragma_application_id
  */
 const MARK = 'pragma application_id = 0x43736163'
 
 /**
  * Opens SQLite in a file, which is created with mode 0600 if it is missing.
- * @param look throws for an existing database that must not be opened, before anything is written
+ * @param look called with an existing database before anything is written; throws if the database
+ *   must not be opened
  * @throws StartError for a truncated file; the errors of `look`, node:sqlite and node:fs
  */
 export function sqlite(file: string, look: (found: DatabaseSync) => void): Engine {
@@ -81,13 +81,14 @@ export function sqlite(file: string, look: (found: DatabaseSync) => void): Engin
     timeout: PATIENCE_MS,
     enableForeignKeyConstraints: true,
   })
-  // Committed data survives a power cut (sqlite.org/pragma.html#pragma_synchronous). Deleted and
-  // overwritten data is removed from the file (sqlite.org/pragma.html#pragma_secure_delete).
+  // With these settings, committed data survives a power cut
+  // (sqlite.org/pragma.html#pragma_synchronous), and deleted and overwritten data is erased from
+  // the file (sqlite.org/pragma.html#pragma_secure_delete).
   database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma secure_delete = on')
-  // The transaction that fills the log waits for its checkpoint, and all others with it: one
-  // mebibyte at a time keeps that short.
+  // A checkpoint after every 256 pages (1 MiB) of the write-ahead log. The transaction that fills
+  // the log waits for the checkpoint, and others wait with it, so a checkpoint must be short.
   database.exec('pragma wal_autocheckpoint = 256')
-  // The write-ahead log may hold deleted data after a crash.
+  // After a crash, the write-ahead log may still contain deleted data.
   database.exec('pragma wal_checkpoint(truncate)')
   const query: Query = async (text) => database.prepare(text).all()
   const copies = versionCopies(database, file)
@@ -97,11 +98,14 @@ export function sqlite(file: string, look: (found: DatabaseSync) => void): Engin
     copies,
     lock: ['begin immediate'],
     session: (work) => work(query),
-    // It runs in this process.
+    // SQLite runs in this process, so it is always available.
     isAway: () => false,
     dialect: async () => {
       const { SqliteDialect, SqliteQueryCompiler } = await import('kysely')
-      /** Omits the row locks that SQLite does not support: its single writer locks all rows. */
+      /**
+       * Omits row locks (`for update`), which SQLite does not support. SQLite has only one writer
+       * at a time.
+       */
       class Compiler extends SqliteQueryCompiler {
         protected override visitSelectModifier(node: SelectModifierNode): void {
           if (node.modifier === 'Distinct') super.visitSelectModifier(node)
@@ -111,9 +115,9 @@ export function sqlite(file: string, look: (found: DatabaseSync) => void): Engin
       return joining(Object.assign(dialect, { createQueryCompiler: () => new Compiler() }))
     },
     atomically,
-    // There is one transaction at a time.
+    // SQLite has one transaction at a time, so no other claim can exist.
     claim: async () => true,
-    // The write-ahead log still holds the deleted rows, and so do the copies.
+    // The write-ahead log and the copies still contain the deleted rows.
     scrub: async (db) => {
       const { sql } = await import('kysely')
       await sql`pragma wal_checkpoint(truncate)`.execute(db)
@@ -123,7 +127,7 @@ export function sqlite(file: string, look: (found: DatabaseSync) => void): Engin
   }
 }
 
-/** node:sqlite in the form that Kysely expects of better-sqlite3. */
+/** Adapts node:sqlite to the interface of better-sqlite3, which Kysely expects. */
 const shim = (database: DatabaseSync): SqliteDatabase => ({
   close: () => database.close(),
   prepare: (text) => {
@@ -139,8 +143,8 @@ const shim = (database: DatabaseSync): SqliteDatabase => ({
 })
 
 /**
- * Returns a socket that fails after a time without data. The driver's own time-out would leave
- * the connection in the pool, still waiting.
+ * Returns a socket that fails after `silenceMs` milliseconds without data. The driver's own timeout
+ * would leave the hanging connection in the pool.
  */
 function listening(silenceMs: number): Socket {
   const socket = new Socket()
@@ -153,8 +157,8 @@ function listening(silenceMs: number): Socket {
 
 /**
  * Opens a pool of connections to PostgreSQL. It connects at the first query.
- * @param url contains the password, so no message includes it
- * @param silenceMs how long the answer to a query may take to begin
+ * @param url may contain a password, so no message may include it
+ * @param silenceMs how long the connection may be silent, in milliseconds
  */
 export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<Engine> {
   // Loaded here because most daemons never use it.
@@ -164,25 +168,26 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
     connectionTimeoutMillis: PATIENCE_MS,
     keepAlive: true,
     types: {
-      // Times and 36-bit words are below 2^53.
+      // All 64-bit columns, such as times and the 36-bit words of stamps, have values below 2^53.
       getTypeParser: (id: number, format?: 'text' | 'binary') =>
         id === INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
     },
   }
   const pool = new pg.Pool({ ...options, stream: () => listening(silenceMs) })
-  // A broken connection fails its query, if any, and leaves the pool by itself. It also emits an
-  // error event, on the pool while idle and on itself while in use. Without a listener, either
-  // would end the process.
+  // When a connection breaks, its query fails and the pool removes the connection. An error event
+  // is also emitted: by the pool if the connection is idle, otherwise by the connection. Without
+  // listeners, these events would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   const { joining, atomically } = newTransactions(false)
   return {
     idType: 'text collate "C"',
     copies: null,
-    // An arbitrary number, the same in every replica.
+    // The number of the lock is arbitrary, but must be the same in all replicas.
     lock: ['begin', 'select pg_advisory_xact_lock(7215489033114)'],
     session: async (work) => {
-      // Outside the pool, because a migration may take longer than the time-outs of the pool.
+      // This connection is not from the pool, because a migration may take longer than the pool's
+      // timeouts.
       const client = new pg.Client(options)
       client.on('error', () => undefined)
       await client.connect()
@@ -202,27 +207,27 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
     atomically,
     claim: async (db, name) => {
       const { sql } = await import('kysely')
-      // If the host of a replica loses power, its connection does not close. The time-out ends
-      // its transaction and claims.
+      // If a replica's host loses power, its connection stays open. This timeout then ends its
+      // transaction, and the claims with it.
       const { rows } = await sql<{ claimed: boolean }>`
         select pg_try_advisory_xact_lock(${name.toString()}::bigint) as claimed,
           set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`.execute(db)
       return rows[0]?.claimed === true
     },
-    // The database files belong to PostgreSQL, which cleans up after itself.
+    // PostgreSQL manages its own files.
     scrub: async () => undefined,
     close: () => pool.end(),
   }
 }
 
 /**
- * Error codes of an outage or a conflict. They come from the network, and from PostgreSQL when it
- * stops, starts, has no free connection, or ended one of two conflicting transactions (PostgreSQL
- * manual, appendix A).
+ * Error codes for an outage or a conflict. They are from the network, or from PostgreSQL when it
+ * stops, starts, has no free connection, or has aborted one of two conflicting transactions
+ * (PostgreSQL manual, appendix A).
  */
 const OUTAGE =
   /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|25P03|53300|40001|40P01)$/
-/** The driver's own errors have no code. */
+/** Messages of the driver's own errors, which have no code. */
 const OUTAGE_SAID =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
 
@@ -232,7 +237,7 @@ function isOutage(error: unknown): boolean {
   return typeof code === 'string' ? OUTAGE.test(code) : OUTAGE_SAID.test(error.message)
 }
 
-/** Returns host, port and database of a URL, the parts without secrets, for messages. */
+/** Returns the host, port and database name of a URL, for messages. They contain no secret. */
 export function databaseAddress(url: string): string {
   if (!URL.canParse(url))
     throw new StartError('failed', 'The URL of the account database is not valid.')

@@ -1,6 +1,6 @@
 /**
- * Errors that several groups of answers share, so that the same fault always has the same message;
- * and the errors of the API for those of the database.
+ * Errors that several groups of answers share, so that the same fault always has the same message.
+ * Also maps database errors to API errors.
  */
 import { invalid } from '../../api/input.ts'
 import type { CallerSession } from '../../api/port.ts'
@@ -10,15 +10,15 @@ import { onRefusal, onRefusalLater, type Refusal } from '../../crypto/refusal.ts
 import { AppError } from '../../errors.ts'
 
 /**
- * Returns the error for a resource that does not exist or belongs to another account. Callers
- * cannot distinguish the two.
+ * Returns the error for a resource that does not exist or belongs to another account. Callers must
+ * not be able to distinguish the two cases.
  */
 export const notFound = (what: string) => new AppError('not_found', `There is no such ${what}.`)
 
 /** Returns the error for a request that was running when its account was deleted. */
 export const accountGone = () => new AppError('invalid_token', 'This account was deleted.')
 
-/** Throws `not_found` for a text that cannot be an id, so that it never reaches a query. */
+/** Throws AppError `not_found` for a text that is not an id, so that it never reaches a query. */
 export function requireId(prefix: string, id: string, what: string): void {
   if (!isId(prefix, id)) throw notFound(what)
 }
@@ -26,16 +26,19 @@ export function requireId(prefix: string, id: string, what: string): void {
 const faultAt = (path: string) => (refusal: Refusal) =>
   invalid('body', [{ path, message: `${refusal.reason}: ${refusal.message}` }], refusal)
 
-/** Verifies a signed structure of the body; a refusal becomes a validation error at `path`. */
+/**
+ * Verifies a signed structure in a request body. Converts a Refusal to a validation error at
+ * `path`.
+ */
 export const judged = <T>(path: string, judge: () => T): T => onRefusal(judge, faultAt(path))
 
-/** Verifies as `judged` does, for verifications that let other work run in between. */
+/** Does the same as `judged` for asynchronous verifications. */
 export const judgedLater = <T>(path: string, judge: () => Promise<T>): Promise<T> =>
   onRefusalLater(judge, faultAt(path))
 
 /**
- * Returns the device of the session. Throws AppError `no_device` for the token of a machine
- * account, which has none.
+ * Returns the session's device. Throws AppError `no_device` for a machine account's token, which
+ * has no device.
  */
 export function deviceOf({ device }: Pick<CallerSession, 'device'>): string {
   if (device === null)
@@ -49,8 +52,8 @@ export function deviceOf({ device }: Pick<CallerSession, 'device'>): string {
 type Answer = (...given: readonly unknown[]) => Promise<unknown>
 
 /**
- * Returns whether a row to be written refers to one that another request has just deleted. The
- * codes are 23503 (PostgreSQL) and 787 (SQLITE_CONSTRAINT_FOREIGNKEY).
+ * Returns whether a write failed because it refers to a row that another request has just deleted.
+ * The error codes are 23503 (PostgreSQL) and 787 (SQLITE_CONSTRAINT_FOREIGNKEY).
  */
 function isOrphaned(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
@@ -58,12 +61,12 @@ function isOrphaned(error: unknown): boolean {
 }
 
 /**
- * Returns wrappers that map database errors. After an outage callers may try again, and devices
- * keep their data until then. A reference to a row that another request deleted is a conflict.
+ * Returns wrappers that map database errors to API errors. After an outage, callers can try again,
+ * and devices keep their data until then.
  * @param isAway returns whether an error means that the database cannot answer at the moment
- * @returns `reaching` for one call, `reachingAll` for answers by group and name. Both throw
- *   AppError `backend_unavailable`, and `conflict` if a row that the request names was deleted
- *   while it was running
+ * @returns `reaching` wraps one call, `reachingAll` wraps all answers. The wrapped calls throw
+ *   AppError `backend_unavailable` during an outage, and `conflict` if another request deleted a
+ *   row to which this one refers.
  */
 export function newReach(isAway: (error: unknown) => boolean) {
   async function reaching<T>(call: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /**
- * Idempotency-Key support of the account server. One transaction stores the operation and the
- * record of its answer, so that a crash leaves both or neither, and every replica sees the same.
+ * The account server's support for Idempotency-Key. One transaction stores the operation's changes
+ * and its answer, so that a crash keeps both or neither, and all replicas see the same.
  */
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
@@ -18,7 +18,7 @@ import type { Engine } from './engine.ts'
 import type { ReceiptKey } from './server-secrets.ts'
 import type { Schema } from './schema.ts'
 
-/** How often old records are deleted. */
+/** How often old records are deleted, in milliseconds. */
 const SWEEP_MS = 600_000
 
 /** Returns a 64-bit name for a key and its caller. */
@@ -29,11 +29,12 @@ const nameOf = ({ caller, key }: Keyed): bigint =>
     .readBigInt64BE()
 
 /**
- * Returns a function that runs operations under a key, over the account server's database.
+ * Returns a function that runs operations under an Idempotency-Key.
  *
- * A refusal is not stored, so that the caller can correct the request and send it again under the
- * same key. What the operation wrote permanently before it refused (a counted attempt, the
- * evidence of a fork) stays, as it does without a key. Any other failure is rolled back.
+ * A refusal (an error with a status below 500) is not stored, so that the caller can correct the
+ * request and send it again under the same key. But what the operation committed before the
+ * refusal, such as a counted attempt, is kept, as it is without a key. After any other failure
+ * everything is rolled back.
  */
 export function onceOver(of: {
   engine: Engine
@@ -57,7 +58,10 @@ export function onceOver(of: {
     )
   }
 
-  /** Returns the answer; null for a refusal, which is stored in `told`. */
+  /**
+   * Runs `work`, or returns the stored answer. Returns null after a refusal, which is put into
+   * `told`.
+   */
   async function attempt<A extends object>(
     keyed: Keyed,
     work: () => Promise<A>,
@@ -82,7 +86,7 @@ export function onceOver(of: {
       await db
         .insertInto('idempotency')
         .values({ caller, key, ...kept })
-        // Replaces a record that is too old and was not deleted yet.
+        // Replaces a record that is too old but has not been deleted yet.
         .onConflict((conflict) => conflict.columns(['caller', 'key']).doUpdateSet(kept))
         .execute()
       return answer
@@ -95,22 +99,23 @@ export function onceOver(of: {
 
   return async (keyed, work) => {
     const name = nameOf(keyed)
-    // On SQLite the second would wait for the first. With a pool it would occupy one of few
-    // connections for the same result.
+    // A second request with the same key is rejected here. On SQLite it would wait for the first,
+    // and on PostgreSQL it would occupy a connection only to be rejected.
     if (running.has(name)) throw inProgress()
     running.add(name)
     const told: { refusal?: AppError } = {}
     try {
-      // The receipt key is made once and cached, so it is made before the transaction. Inside it
-      // could be rolled back, or deadlock with itself.
+      // The receipt key is created once and cached, so it must exist before the transaction begins.
+      // If it were created inside the transaction, a rollback would remove it, or its creation
+      // could deadlock.
       await receiptKey()
       const act = newAct(now())
       const answer = await engine.atomically(db, () => attempt(keyed, () => work(act), told))
       if (answer === null) throw told.refusal
       return answer
     } catch (error) {
-      // PostgreSQL aborts the transaction if the refusal came from a failed query. The caller
-      // still gets the refusal.
+      // If the refusal was caused by a failed query, PostgreSQL has aborted the transaction and the
+      // commit fails. The caller still gets the refusal.
       throw told.refusal ?? error
     } finally {
       running.delete(name)

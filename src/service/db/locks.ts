@@ -1,8 +1,11 @@
-/** Locks that all replicas share. */
+/** Database locks, which all replicas share. */
 import type { Kysely, Transaction } from 'kysely'
 import type { Schema } from './schema.ts'
 
-/** Acquires a named lock until the transaction ends: both engines lock a row that was written. */
+/**
+ * Acquires a named lock until the transaction ends. It writes a row, which both database engines
+ * lock.
+ */
 export async function acquireLock(
   trx: Transaction<Schema>,
   name: Exclude<Schema['server_secrets']['name'], 'nonce' | 'download links'>,
@@ -14,9 +17,11 @@ export async function acquireLock(
     .execute()
 }
 
-/** Locks the key log of an account, if the account exists, until the transaction ends. */
+/**
+ * Locks an account until the transaction ends, if the account exists. This also locks its key log.
+ */
 export async function lockAccount(trx: Transaction<Schema>, account: string): Promise<void> {
-  // Changes nothing: an update is the row lock that both engines support.
+  // This update changes nothing. It locks the row in both database engines.
   await trx
     .updateTable('accounts')
     .set((of) => ({ display_name: of.ref('display_name') }))
@@ -24,7 +29,7 @@ export async function lockAccount(trx: Transaction<Schema>, account: string): Pr
     .execute()
 }
 
-/** Runs a change in a transaction that holds the lock of the account. */
+/** Runs `work` in a transaction that has locked the account. */
 export const withAccountLock = <T>(
   db: Kysely<Schema>,
   account: string,

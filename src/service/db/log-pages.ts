@@ -1,25 +1,31 @@
-/** Pages of key logs and rosters: a log can exceed the size of an answer that devices read. */
+/**
+ * Pages of key logs and rosters. Pages are needed because a log can be larger than the largest
+ * answer that a device accepts.
+ */
 import type { Kysely } from 'kysely'
 import type { Schema } from './schema.ts'
 
-/** The limits of one answer. It holds at least one entry if there is any. */
+/**
+ * The limits of one page. A page has at least one entry, if there is one, even if that entry
+ * exceeds `characters`.
+ */
 export interface PageLimits {
   readonly entries: number
-  /** Of all entries together. */
+  /** The maximum length of all entries together. */
   readonly characters: number
 }
 
-/** A quarter of the 16 MiB limit of a device for an answer. */
+/** `characters` is a quarter of the largest answer that a device accepts (16 MiB). */
 export const LOG_PAGES: PageLimits = { entries: 1000, characters: 4 * 1024 * 1024 }
 
-/** Part of a log. */
+/** A page of a log. */
 interface StoredLogPage {
   readonly entries: string[]
   /** The position of the newest entry in the log; -1 if there is no log. */
   readonly seq: number
 }
 
-/** Returns as many of the entries as fit into one answer. */
+/** Returns the first entries, as many as fit into one page. */
 export function fittingEntries(entries: readonly string[], limits: PageLimits): string[] {
   let size = 0
   const end = entries.findIndex(({ length }, at) => {
@@ -42,7 +48,7 @@ const logPage = ({ rows, newest }: Rows, limits: PageLimits): StoredLogPage => (
   seq: newest?.seq ?? -1,
 })
 
-/** Returns the entries of a key log from position `from` on, as many as fit into one answer. */
+/** Returns the entries of a key log from position `from` on, as many as fit into one page. */
 export async function keyLogPage(
   db: Kysely<Schema>,
   limits: PageLimits,
@@ -55,7 +61,8 @@ export async function keyLogPage(
     .orderBy('seq')
     .limit(limits.entries)
     .execute()
-  // Read after the entries, so that the client continues if the log grows in between.
+  // The newest position is read after the entries. If the log grows in between, the client then
+  // sees that the page is not the last.
   const newest = await log.select(({ fn }) => fn.max('seq').as('seq')).executeTakeFirst()
   return logPage({ rows, newest }, limits)
 }

@@ -1,7 +1,7 @@
 /**
- * Migrates the database of the account server, without downgrades. Each version runs in its own
- * transaction, under a lock that excludes other replicas, and is recorded there. A database of a
- * newer program stays unchanged.
+ * Migrates the account server's database to newer versions; there are no downgrades. Each version
+ * is applied and recorded in one transaction, under a lock that excludes other replicas. The
+ * database of a newer program stays unchanged.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../../errors.ts'
@@ -12,8 +12,8 @@ import type { Engine, Query, StatementsFor } from './engine.ts'
 import { accountVersion11 } from './migrations/011-initial.ts'
 
 /**
- * A change of the schema is a new file in `migrations/`, its line here, and the new columns in
- * `schema.ts`.
+ * All migrations. To change the schema, add a file to `migrations/`, add it to this list, and add
+ * the new columns to `schema.ts`.
  */
 export const ACCOUNT_MIGRATIONS: Migrations<StatementsFor> = [accountVersion11]
 
@@ -24,7 +24,7 @@ const LEDGER = `create table if not exists schema_version (
     applied_at text not null default current_timestamp
   )`
 
-/** Returns the statements for the tables and indexes of a version in a new SQLite database. */
+/** Returns the statements that create a new SQLite database of a version. */
 export const statementsUntil = (version: number): readonly string[] => [
   LEDGER,
   ...ACCOUNT_MIGRATIONS.filter((one) => one.version <= version).flatMap(({ statements }) =>
@@ -35,19 +35,19 @@ export const statementsUntil = (version: number): readonly string[] => [
 const HAS_TABLE = `select 1 from sqlite_schema where name = 'schema_version'`
 const APPLIED = 'select max(version) as version from schema_version'
 
-/** Returns the newest version that was applied, 0 for none. */
+/** Returns the newest version that was applied; 0 if there is none. */
 async function applied(query: Query): Promise<number> {
   const [row] = await query(APPLIED)
   return Number(row?.['version'] ?? 0)
 }
 
-/** Returns the version of a database in a file, 0 for a new one. */
+/** Returns the version of an SQLite database; 0 for a new one. */
 function versionIn(db: DatabaseSync): number {
   const table = db.prepare(HAS_TABLE).get()
   return table === undefined ? 0 : Number(db.prepare(APPLIED).get()?.['version'] ?? 0)
 }
 
-/** Throws StartError for a version that a program with these migrations does not read. */
+/** Throws StartError for a version that a program with these migrations does not support. */
 function requireKnown(
   version: number,
   migrations: Migrations<StatementsFor>,
@@ -64,9 +64,9 @@ function requireKnown(
 }
 
 /**
- * Checks the version of a database in a file. Writes nothing.
- * @throws StartError `stateOlder` for one from before the first release, `stateNewer` for one of a
- *   newer program
+ * Checks the version of an SQLite database without writing to it.
+ * @throws StartError `stateOlder` for a version from before the first release, `stateNewer` for a
+ *   version of a newer program
  */
 export const requireKnownFile = (
   db: DatabaseSync,
@@ -75,12 +75,13 @@ export const requireKnownFile = (
 ): void => requireKnown(versionIn(db), migrations, versionCopies(db, path))
 
 /**
- * Migrates the database from any supported version to the newest one. An older database in a file
- * is copied first; `requireKnownFile` has checked its version. Each version is applied completely
- * or not at all; in a file, all versions together are.
- * @param log receives a message for a migration
+ * Migrates the database from any supported version to the newest. An SQLite database is copied
+ * first; the caller must have checked it with `requireKnownFile`. Each version is applied
+ * completely or not at all. On SQLite, all versions are applied in one transaction.
+ * @param log receives a message if the database was migrated
  * @throws StartError `stateOlder` for a database from before the first release, `stateNewer` for
- *   one of a newer program, `failed` if the copy cannot be made; and the errors of the database
+ *   the database of a newer program, `failed` if the copy cannot be made; and errors of the
+ *   database
  */
 export const migrate = (
   engine: Engine,
@@ -91,7 +92,7 @@ export const migrate = (
     const { copies, idType } = engine
     const { newest } = supportedBy(migrations)
 
-    /** Applies the next version. Returns false if there was none. */
+    /** Applies the next version. Returns false if the database already has the newest version. */
     async function step(): Promise<boolean> {
       const current = await applied(query)
       const next = migrations.find(({ version }) => version > current)
@@ -108,15 +109,18 @@ export const migrate = (
       for (const text of engine.lock) await query(text)
       try {
         await query(LEDGER)
-        // Under the lock, each program sees the changes of the one before it.
+        // The version is read under the lock, so that it includes what other programs applied
+        // before.
         requireKnown(await applied(query), migrations, copies)
         more = await step()
-        // All versions in one transaction in a file: after a crash in between, the next start
-        // would replace the copy of the original version by one of the intermediate version.
+        // On SQLite, all versions are applied in this one transaction. If there were a transaction
+        // for each, the next start after a crash would replace the copy of the original version
+        // with a copy of an intermediate version.
         while (more && copies !== null) more = await step()
         await query('commit')
       } catch (error) {
-        // The first error has the cause. A broken connection cannot roll back, and need not.
+        // Only the first error is reported, because it has the cause. If the connection is broken,
+        // the rollback fails, but is not needed.
         await query('rollback').catch(() => undefined)
         throw error
       }

@@ -1,10 +1,10 @@
 /**
- * The tables of the account server, as queries see them. Ids are text, times Unix milliseconds;
- * signed structures are stored as received. The comments here give the purpose of each table; its
- * SQL is in `migrations/`. `test/service/schema.test.ts` compares both.
+ * The types of the account server's tables, for queries. Ids are text, and times are Unix
+ * milliseconds. Signed structures are stored exactly as they were received. The SQL of the tables
+ * is in `migrations/`; `test/service/schema.test.ts` checks that both agree.
  */
 
-/** A column of which the database permits null, although every row has a value. */
+/** A column that may be null according to the database, although every row has a value. */
 type AlwaysSet<T> = T
 
 export interface Schema {
@@ -12,45 +12,45 @@ export interface Schema {
     id: string
     kind: 'person' | 'machine'
     display_name: string
-    /** A name that is unique on the server, if the person chose one. */
+    /** A name that is unique on the server; null if the person has not chosen one. */
     handle: string | null
     headline: string | null
     /**
-     * The signed profile with the name (docs/protocol.md section 4a); null before a device signed
+     * The signed profile with the name (docs/protocol.md section 4a); null if no device has signed
      * one.
      */
     profile: string | null
   }
-  /** The chosen preferences. A missing row, or null, means the default. */
+  /** The preferences that an account has chosen. A missing row or null means the default. */
   preferences: {
     account_id: string
     locale: string | null
     time_zone: string | null
     public_code: 0 | 1
     email_notifications: 0 | 1
-    /** Whether others can find the account by a mailbox that it has proven. */
+    /** Whether others can find the account by one of its confirmed mailboxes. */
     findable_by_email: 0 | 1
   }
   /** Secrets of public codes, which the account server needs (docs/protocol.md section 6). */
   public_codes: {
     account_id: string
-    /** 32 bytes, base64url; null once the owner switched the code off. */
+    /** 32 bytes, base64url; null after the owner has switched the code off. */
     k: string | null
     /**
-     * Increases with every change of any public code. Caches query the changes since their last
-     * turn.
+     * The number of the row's last change, counted over all public codes. Replicas' caches query
+     * the rows with a higher number than they know.
      */
     turn: number
   }
   /**
-   * One row: the newest turn. The transaction that takes the next turn locks it, so turns are in
-   * commit order.
+   * One row with the newest turn number. The transaction that takes the next number locks the row,
+   * so turn numbers are in the order of commits.
    */
   public_code_turns: {
     id: 1
     turn: number
   }
-  /** Attempts that count towards a rate limit, until they expire. */
+  /** Attempts that count against a rate limit until they expire. */
   tries: {
     account_id: string
     what:
@@ -72,18 +72,18 @@ export interface Schema {
     id: string
     expires_at: number
   }
-  /** Proven mailboxes, in lower case. A code sent to one signs in to its account. */
+  /** Confirmed mailboxes, in lower case. A code that is mailed to one signs in to its account. */
   emails: {
     address: string
     account_id: string
     is_primary: 0 | 1
     verified_at: number
-    /** The sort key of lists: the id of the claim, or one made with the row. */
+    /** The sort key of lists. It is the id of the former claim, or was created with the row. */
     id: AlwaysSet<string>
-    /** When it was claimed; null for a mailbox that was proven when the account was made. */
+    /** When the mailbox was claimed; null if it was confirmed when the account was created. */
     created_at: number | null
   }
-  /** Mailboxes that an account added, until the mailed link is used. */
+  /** Mailboxes that an account added but has not confirmed yet by the mailed link. */
   email_claims: {
     id: string
     account_id: string
@@ -98,26 +98,31 @@ export interface Schema {
     account_id: string
     name: string
     platform: 'linux' | 'macos' | 'windows' | 'other'
-    /** Its public keys as JSON while no key log contains them; null since. */
+    /** The device's public keys as JSON; null once the key log contains them. */
     keys: string | null
-    /** RFC 7638 thumbprint of its authentication key, to which its sessions are bound. */
+    /** RFC 7638 thumbprint of the authentication key, to which the device's sessions are bound. */
     auth_kid: string
-    /** Its newest sealing key: 1,216 bytes, base64url. */
+    /** The device's newest sealing key: 1,216 bytes, base64url. */
     seal_key: string
     created_at: number
-    /** When it posted its check of the key log; null for a pending device. */
+    /**
+     * When the device was approved by posting its check of the key log; null for a pending device.
+     */
     approved_at: number | null
     revoked_at: number | null
-    /** When it was last seen in a session that has ended; null for none. */
+    /** When the device was last seen in a session that has ended; null if there is none. */
     seen_before_at: number | null
   }
   /** The newest approval attempt of each pending device (docs/protocol.md section 3). */
   device_approvals: {
     device_id: string
-    /** As the devices send them: base64url, and JSON. */
+    /**
+     * `commitment` is base64url; `answer` and `reveal` are JSON. They are stored as the devices
+     * send them.
+     */
     commitment: string
     begun_at: number
-    /** The device that answered; null before. */
+    /** The device that answered; null before the answer. */
     answered_by: string | null
     answer: string | null
     reveal: string | null
@@ -126,7 +131,7 @@ export interface Schema {
     account_id: string
     seq: number
     entry: string
-    /** When this server received it; the time inside an entry has no effect. */
+    /** When this server received the entry. The time inside an entry has no effect. */
     stored_at: number
   }
   enrolment_codes: {
@@ -134,11 +139,14 @@ export interface Schema {
     locator: string
     /** SHA-256 of the secret part. */
     secret_hash: string
-    /** The account that it may enrol: the one it was made for, else the first that used it. */
+    /**
+     * The only account that the code may enrol. It is the account for which the code was made, or
+     * else the first account that used it; null before that.
+     */
     account_id: string | null
-    /** The mailbox it was sent to; null for a code made by the operator. */
+    /** The mailbox to which the code was sent; null for a code made by the operator. */
     email: string | null
-    /** The device that used it, which alone may use it again. */
+    /** The device that used the code. Only this device may use it again. */
     device_id: string | null
     tries: number
     expires_at: number
@@ -151,17 +159,20 @@ export interface Schema {
     created_at: number
     last_seen_at: number
     active_organisation_id: string | null
-    /** The time of that choice; null for none, and if no time was recorded. */
+    /**
+     * When the active organisation was chosen; null if there is none, or if the time was not
+     * recorded.
+     */
     active_since: number | null
     /**
-     * 1 once its device has proven its key: until then, any holder of a code may have opened it.
-     * 2 for the embedded daemon in the server's process, which gives no proof.
+     * 1 after the device has proven its key. 0 before that, when anyone with a code may have opened
+     * the session. 2 for the embedded daemon in the server's process, which needs no proof.
      */
     proven: number
   }
   /**
-   * Access tokens of sessions. Several are valid at once, so that concurrent renewals do not end
-   * each other's.
+   * Access tokens of sessions. Several can be valid at the same time, so that concurrent renewals
+   * do not invalidate each other's tokens.
    */
   access_tokens: {
     hash: string
@@ -169,14 +180,15 @@ export interface Schema {
     expires_at: number
   }
   /**
-   * Values that are accepted once across replicas, until they expire: proofs and assertions. Also
-   * the places of mails to readers who did not ask for them (`mail-allowance.ts`).
+   * Proofs and assertions that were used, until they expire. Each is accepted once across all
+   * replicas. The table also contains other short-lived marks, such as the places that limit mails
+   * to one mailbox (`mail-allowance.ts`).
    */
   seen_once: {
     id: string
     expires_at: number
   }
-  /** Secrets that all replicas share. */
+  /** Secrets and named locks that all replicas share. */
   server_secrets: {
     name:
       | 'nonce'
@@ -198,18 +210,18 @@ export interface Schema {
     role: 'owner' | 'admin' | 'member'
     state: 'invited' | 'active' | 'suspended'
     joined_at: number
-    /** Made at the invitation or when the member joined; the sort key of lists. */
+    /** The sort key of lists. It was created with the invitation or when the member joined. */
     member_id: AlwaysSet<string>
     /**
-     * null for members without an invitation: the founder and machines. `email`, the invited
-     * mailbox in lower case, is null for them too.
+     * When the member was invited, and the invited mailbox (`email`, in lower case). Both are null
+     * for members without an invitation, which are the founder and machines.
      */
     invited_at: number | null
     email: string | null
   }
-  /** Invited mailboxes: an account that proves one becomes a member. */
+  /** Invited mailboxes. An account that confirms one becomes a member. */
   organisation_invites: {
-    /** The later `member_id` of the member. */
+    /** Becomes the `member_id` when the invited person joins. */
     id: string
     organisation_id: string
     /** In lower case. */
@@ -251,17 +263,17 @@ export interface Schema {
     id: string
     organisation_id: string
     at: number
-    /** null for no actor, and for a deleted account. */
+    /** null if there is no actor, or if the actor's account was deleted. */
     actor_id: string | null
     event: string
-    /** The id of the subject. */
+    /** The id of what the activity was about. */
     target: string | null
-    /** Texts by name, as JSON. */
+    /** A JSON object with texts by name. */
     data: string
   }
   /**
-   * Activity counts: over all time, by day and event, by day and actor. They are updated at each
-   * write, so that no query grows with the history.
+   * Activity counts over all time. This and the next three tables are updated with each activity,
+   * so that the cost of queries does not grow with the history.
    */
   organisation_totals: {
     organisation_id: string
@@ -275,7 +287,7 @@ export interface Schema {
     event: string
     count: number
   }
-  /** As far back as the window of an alert may begin. */
+  /** Counts by minute. They are kept as far back as an alert's window may begin. */
   organisation_event_minutes: {
     organisation_id: string
     event: string
@@ -289,17 +301,19 @@ export interface Schema {
     actor_id: string
     count: number
   }
-  /** The data of a machine account beside its account row. */
+  /** The data of a machine account, in addition to its account row. */
   machines: {
-    /** `mch_…`, which its key file and its assertions name. */
+    /** `mch_…`. Key file and assertions contain this id. */
     id: string
-    /** Until its first device enrols, the same as `id`: account ids are derived from keys. */
+    /**
+     * The same as `id` until the first device enrols. Account ids are derived from a device's keys.
+     */
     account_id: string
     organisation_id: string
     /** RFC 7638 thumbprint and public key of the key that signs its assertions. */
     kid: string
     key: string
-    /** The account that made it; empty once that was deleted. */
+    /** The account that created the machine account; empty after that account was deleted. */
     created_by: string
     created_at: number
   }
@@ -311,8 +325,8 @@ export interface Schema {
     label: string | null
     scope: 'read' | 'write' | 'full'
     /**
-     * 1: made by the token endpoint. Its clients get one every hour, so it is deleted after it
-     * expires.
+     * 1 if the token endpoint made the token. Clients get such a token every hour, so these are
+     * deleted after they expire.
      */
     granted: 0 | 1
     created_at: number
@@ -322,7 +336,7 @@ export interface Schema {
   }
   /** Answers to POST requests with an Idempotency-Key. */
   idempotency: {
-    /** The owner of the key: the device or the token. */
+    /** The id of the device, the token or the account that sent the key. */
     caller: string
     key: string
     /** SHA-256 of method, path and body. */
@@ -331,7 +345,7 @@ export interface Schema {
     answer: string
     at: number
   }
-  /** One row. */
+  /** One row with the key that signs receipts. */
   receipt_key: {
     id: 1
     seed: string
@@ -340,7 +354,7 @@ export interface Schema {
     id: string
     epoch: number
     created_at: number
-    /** When an owner ended it for all members; null while it is open. */
+    /** When an owner ended the connection for all members; null if no owner has. */
     ended_at: number | null
   }
   /** An active member of a connection, and the member's name for it. */
@@ -373,9 +387,9 @@ export interface Schema {
     name: string
     favorite: 0 | 1
     invite_message: string | null
-    /** In seconds. */
+    /** How long invitations are valid, in seconds; null for the default. */
     invitation_expires_in: number | null
-    /** At most one of an account. */
+    /** At most one preset of an account is the default. */
     is_default: 0 | 1
     created_at: number
   }
@@ -402,15 +416,15 @@ export interface Schema {
     email: string
     message: string | null
     /**
-     * `unconfirmed`: the mailed link was not used yet, and the owner does not see the request.
+     * `unconfirmed`: the mailed link has not been used yet, so the owner does not see the request.
      */
     state: 'unconfirmed' | 'pending' | 'approved' | 'declined'
-    /** SHA-256 of the token in the mailed link; null once it was used. */
+    /** SHA-256 of the token in the mailed link; null after the link was used. */
     token_hash: string | null
-    /** The connection made by the approval. */
+    /** The connection that was created by the approval. */
     connection_id: string | null
     created_at: number
-    /** Of the mailed link; null once it was used. */
+    /** When the mailed link expires; null after it was used. */
     expires_at: number | null
   }
   external_members: {
@@ -428,7 +442,7 @@ export interface Schema {
     kind: string
     title: string
     body: string
-    /** Ids by name, as JSON. */
+    /** A JSON object with ids by name. */
     data: string
     read_at: number | null
     created_at: number
@@ -437,16 +451,16 @@ export interface Schema {
     id: string
     account_id: string
     /**
-     * `expired`: its file is deleted. A `ready` export counts as expired once its time has
-     * passed.
+     * `expired`: the file was deleted. A `ready` export also counts as expired after `expires_at`.
      */
     state: 'queued' | 'building' | 'ready' | 'failed' | 'expired'
-    /** In per cent. */
+    /** In percent. */
     progress: number
     size_bytes: number | null
     error: string | null
     /**
-     * The server that builds it, and the end of its lease, after which another server continues.
+     * The builder that builds the export, and the end of its lease. After that, another builder may
+     * start again.
      */
     builder: string | null
     builder_until: number | null
@@ -454,25 +468,25 @@ export interface Schema {
     finished_at: number | null
     expires_at: number | null
   }
-  /** The file of an export in pieces, so that every replica can send it. */
+  /** Export files in parts, so that every replica can send them. */
   export_parts: {
     export_id: string
     seq: number
     bytes: Uint8Array
   }
   /**
-   * The accounts that the roster of a connection names, members or not. Their key logs are needed
-   * to verify its entries.
+   * The accounts that a connection's roster names, including former members. Their key logs are
+   * needed to verify the roster's entries.
    */
   roster_accounts: {
     connection_id: string
     /** SHA-256 of the account's id, hex. */
     account_hash: string
-    /** The epoch of the connection when the account was deleted; null for an existing account. */
+    /** The connection's epoch when the account was deleted; null if the account exists. */
     departed_epoch: number | null
   }
   /**
-   * Key logs of deleted accounts, for members of the connections with entries that they signed.
+   * Key logs of deleted accounts, for members of connections with rosters that name these accounts.
    */
   departed_key_logs: {
     connection_id: string
@@ -487,7 +501,7 @@ export interface Schema {
     account_id: string
     conversation_id: string
     message: string
-    /** The received part; null for none. */
+    /** The part of the answer that was received; null if there is none. */
     answer: string | null
     rating: 'up' | 'down' | null
     comment: string | null
@@ -503,25 +517,25 @@ export interface Schema {
   invitations: {
     id: string
     connection_id: string
-    /** The inviter's name for the connection at the time. */
+    /** The inviter's name for the connection when the invitation was sent. */
     connection_name: string
     from_account: string
-    /** The invited account, or a mailbox until the account that proves it approves. */
+    /** The invited account; null for an invited mailbox until an account approves. */
     to_account: string | null
     /** In lower case. */
     to_email: string | null
     /**
-     * The stored state. `expired` is stored after the end has passed; until then, a pending
-     * invitation past its end counts as expired.
+     * The stored state. `expired` is stored some time after the expiry. Until then, `pending`
+     * counts as expired after `expires_at` (see `stateOf`).
      */
     state: 'pending' | 'approved' | 'declined' | 'withdrawn' | 'expired'
     /**
-     * Whether owners may add the account. 1: it approved, and their devices are notified. 2: it
-     * was added. 0 again: it left or was removed. 2 while the state is pending: the account of
-     * the mailbox was a member and has left since, so the invitation is used.
+     * Whether owners may add the account. 0: no. 1: yes, because the account has approved. 2: the
+     * account was added. Back to 0: the account left or was removed. 2 while the state is pending:
+     * the mailbox's account was a member and has left, so the invitation can no longer be used.
      */
     consent: 0 | 1 | 2
-    /** The consent that a device of the invited account signed (docs/protocol.md section 4). */
+    /** The consent, signed by a device of the invited account (docs/protocol.md section 4). */
     consent_jws: string | null
     message: string | null
     created_at: number
@@ -533,7 +547,8 @@ export interface Schema {
     /** The id of the forked connection, which may be unknown to this server. */
     replaces: string
     /**
-     * Two entries at one position of its roster, as given by the opener; null if none were given.
+     * The fork: two entries at one position of the roster, as sent by the opener; null if the
+     * opener sent none.
      */
     fork_one: string | null
     fork_other: string | null
@@ -541,11 +556,11 @@ export interface Schema {
   /** First contacts by four words: the messages that two devices exchange through this server. */
   first_contacts: {
     invitation_id: string
-    /** The session id of the run: 16 bytes, base64url. */
+    /** The session id of the exchange: 16 bytes, base64url. */
     sid: string
-    /** The device that made the words. */
+    /** The inviter's device, which chose the words. */
     device_id: string
-    /** The account and device that began the run; null before. */
+    /** The invited account and its device, which sent the first message; null before that. */
     invitee_id: string | null
     invitee_device: string | null
     message_0: string | null
@@ -580,7 +595,10 @@ export interface Schema {
     epoch: number
     recipient: string
     envelope: string
-    /** The device that sealed it; null for an old row, when it was always of the same account. */
+    /**
+     * The device that sealed the envelope; null in rows of old versions, in which the sending
+     * device always belonged to the recipient's account.
+     */
     sender: string | null
   }
   guest_codes: {
@@ -596,7 +614,9 @@ export interface Schema {
   stamps: {
     id: string
     account_id: string
-    /** The 36 bits of its words, unique so that a look-up finds one stamp. */
+    /**
+     * The stamp's words as a number of 36 bits. They are unique, so that a look-up finds one stamp.
+     */
     words: number
     stamp: string
     receipt: string
@@ -604,7 +624,7 @@ export interface Schema {
   verifications: {
     account_id: string
     id: string
-    /** The entry as JSON, as written by its device. */
+    /** The entry as JSON, exactly as the device sent it. */
     entry: string
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Values that are accepted once across all replicas, until they expire: proofs and assertions.
+ * Records used proofs and assertions until they expire. So each is accepted only once, across all
+ * replicas.
  */
 import type { Kysely } from 'kysely'
 import type { Background } from './background.ts'
@@ -9,9 +10,11 @@ const SWEEP_MS = 60_000
 
 export interface SeenOnce {
   /**
-   * Records a use. Returns whether it is the first.
-   * @param id the used value, hashed, because a database does not accept every text
-   * @param until when a repetition would be rejected for its age, Unix milliseconds
+   * Records that a value was used. Returns whether this is its first use.
+   * @param id a hash of the used value. The value itself is not stored, because a database does not
+   *   accept every text.
+   * @param until how long to remember the value, Unix milliseconds. After that, a repetition must
+   *   be rejected because of its age.
    */
   first(id: string, until: number): Promise<boolean>
 }

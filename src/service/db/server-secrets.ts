@@ -1,6 +1,6 @@
 /**
- * Secrets of a database that all replicas share, such as the key of signed links. One is the key
- * that signs receipts: devices pin it when they enrol, so it is kept as long as the database.
+ * Secrets in the database that all replicas share, such as the key of signed links. Another is the
+ * key that signs receipts. Devices pin that key when they enrol, so it never changes.
  */
 import type { Kysely } from 'kysely'
 import { randomBytes } from 'node:crypto'
@@ -9,9 +9,9 @@ import type { PublicJwk } from '../../crypto/jose/jwk.ts'
 import type { Schema } from './schema.ts'
 
 /**
- * Returns a reader for a secret of 32 bytes, which the first server makes and each server reads
- * once.
- * @returns the reader; after a failure it tries again
+ * Returns a function that reads a secret of 32 bytes. The first server creates the secret, and each
+ * server reads it once.
+ * @returns the function; after a failure, the next call tries again
  */
 export function newServerSecret(
   db: Kysely<Schema>,
@@ -45,7 +45,7 @@ export interface ReceiptKey {
   readonly seed: Uint8Array
 }
 
-/** Returns the receipt key of this database, read or made at the first use. */
+/** Returns a function that returns the receipt key. Its first call reads or creates the key. */
 export function lazyReceiptKey(db: Kysely<Schema>): () => Promise<ReceiptKey> {
   let key: Promise<ReceiptKey> | null = null
   return () =>

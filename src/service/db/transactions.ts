@@ -1,7 +1,8 @@
 /**
- * A transaction around a whole operation. Each query inside it joins it, and so does each
- * transaction inside it, as a savepoint: a failed part is rolled back alone, without which
- * PostgreSQL would reject all further queries. Queries of other requests stay outside.
+ * Runs a whole operation in one transaction. Each query that the operation makes becomes part of
+ * that transaction. Each transaction that the operation begins becomes a savepoint (a "part"), so
+ * that a failed part can be rolled back without the rest; without a savepoint, PostgreSQL would
+ * reject all later queries. Queries of other requests are not affected.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type {
@@ -13,7 +14,7 @@ import type {
   Transaction,
 } from 'kysely'
 
-/** Returns a queue that admits one at a time, in order of arrival. */
+/** Returns a queue that admits one caller at a time, in the order of arrival. */
 function newQueue() {
   const waiting: (() => void)[] = []
   let taken = false
@@ -34,31 +35,34 @@ type Queue = ReturnType<typeof newQueue>
 
 /** The transaction that surrounds the running code. */
 interface Surrounding {
-  /** Its one connection, as the query builder sees it. */
+  /** The transaction's connection, in the form that the query builder expects. */
   readonly connection: DatabaseConnection
-  /** Makes queries wait while a part is open, which they would otherwise join. */
+  /** Queries wait here while a part is open, because otherwise they would become part of it. */
   readonly queue: Queue
-  /** The open part. */
+  /** The open part; null if there is none. */
   part: symbol | null
-  /** Set at the end: code that is still running then uses connections of its own. */
+  /**
+   * Set when the transaction ends. Code that is still running after that uses other connections.
+   */
   over: boolean
 }
 
-/** Work that waits for the end of an operation. */
+/** An operation, with the work that waits for its end. */
 interface Act {
   readonly after: (() => void)[]
   end: 'kept' | 'undone' | null
 }
 
 /**
- * The operations of all engines: effects outside the database wait for each operation around
- * them.
+ * The operation to which the running code belongs, regardless of the engine. Effects outside the
+ * database wait for the end of every operation around them.
  */
 const acts = new AsyncLocalStorage<Act>()
 
 /**
- * Runs work after the commit of the surrounding operation, outside of it. After a rollback it
- * never runs, and without an operation it runs immediately. It waits for outer operations too.
+ * Runs work after the surrounding operation is committed, outside of its transaction. It also waits
+ * for outer operations. If the operation is rolled back, the work never runs. If there is no
+ * operation, the work runs immediately.
  */
 export function afterwards(work: () => void): void {
   const act = acts.getStore()
@@ -66,7 +70,7 @@ export function afterwards(work: () => void): void {
   else if (act.end === null) act.after.push(work)
 }
 
-/** Ends an operation and runs the work that waited for it, from outside of it. */
+/** Waits for an operation's end, and then runs the work that waited for its commit. */
 async function ended<T>(act: Act, running: Promise<T>): Promise<T> {
   try {
     const value = await running
@@ -78,7 +82,10 @@ async function ended<T>(act: Act, running: Promise<T>): Promise<T> {
   }
 }
 
-/** The statements that make a transaction a part of another. Savepoints of one name nest. */
+/**
+ * The statements with which a transaction becomes a part of another. Savepoints with the same name
+ * can be nested.
+ */
 const PART = {
   begin: ['savepoint part'],
   commit: ['release savepoint part'],
@@ -86,23 +93,24 @@ const PART = {
 } as const
 
 export interface Transactions {
-  /** Returns the same dialect, whose queries join the surrounding transaction. */
+  /** Wraps a dialect, so that its queries become part of the surrounding transaction. */
   readonly joining: (dialect: Dialect) => Dialect
   /**
-   * Runs work atomically: if it throws, all of it is rolled back. Inside another transaction it
-   * is a part of that one.
-   * @param db over the dialect that `joining` returned
+   * Runs work in one transaction, which is rolled back if `work` throws. Inside another
+   * transaction, it becomes a part of that transaction.
+   * @param db the query builder. Its dialect must come from `joining`.
    */
   readonly atomically: <T, S>(db: Kysely<S>, work: () => Promise<T>) => Promise<T>
 }
 
 /**
- * @param single whether the engine has one connection, which transactions and queries share in
- *   turn
+ * Creates the transactions of one engine.
+ * @param single whether the engine has only one connection, which transactions and queries use one
+ *   after the other
  */
 export function newTransactions(single: boolean): Transactions {
   const storage = new AsyncLocalStorage<Surrounding>()
-  /** The part to which the running code belongs. */
+  /** The part to which the running code belongs, if any. */
   const parts = new AsyncLocalStorage<symbol>()
   const joined = new WeakMap<DatabaseConnection, Surrounding>()
 
@@ -139,7 +147,7 @@ export function newTransactions(single: boolean): Transactions {
       acquireConnection: async (options) => {
         const surrounding = storage.getStore()
         if (surrounding !== undefined) {
-          // The query would wait for the end of the part, which waits for the query.
+          // Otherwise the query would wait for the end of the part, and the part for the query.
           if (surrounding.part !== null && surrounding.part === parts.getStore())
             throw new Error('Inside db.transaction(), ask the transaction it gives, not db.')
           await surrounding.queue.enter()
@@ -168,16 +176,17 @@ export function newTransactions(single: boolean): Transactions {
         const surrounding = joined.get(connection)
         if (surrounding !== undefined) {
           surrounding.part = Symbol('part')
-          // The query builder runs the callback after this, in the same asynchronous context. The
-          // caller's own code continues in another one.
+          // `enterWith` affects only the callback of the transaction. The query builder calls it in
+          // this same asynchronous context, while the caller's own code continues in another one.
           parts.enterWith(surrounding.part)
           return say(connection, PART.begin)
         }
-        // SQLite: a transaction that reads first and writes later would fail if another program
-        // wrote in between.
+        // On SQLite, a transaction that begins with a read would fail at its first write if another
+        // program has written in between. `begin immediate` prevents that.
         if (single) return say(connection, ['begin immediate'])
-        // Set regardless of the default of the database: each query sees all earlier commits,
-        // including those of the transaction that held a row lock.
+        // Set explicitly, because the database may have another default. With `read committed`,
+        // each query sees everything committed before, also by a transaction that released a row
+        // lock for which the query waited.
         const { isolationLevel = 'read committed' } = settings
         return driver.beginTransaction(connection, { ...settings, isolationLevel })
       },
@@ -188,8 +197,9 @@ export function newTransactions(single: boolean): Transactions {
       rollbackTransaction: async (connection) => {
         const part = joined.has(connection)
         if (!part && !single) return driver.rollbackTransaction(connection)
-        // SQLite has rolled back by itself if the disk is full, and a broken connection has
-        // nothing to roll back. The original error is reported instead.
+        // If the disk is full, SQLite has already rolled back, and a broken connection has nothing
+        // to roll back. An error of this rollback is ignored, so that the original error is
+        // reported.
         await say(connection, part ? PART.rollback : ['rollback']).catch(() => undefined)
       },
     }
@@ -199,8 +209,8 @@ export function newTransactions(single: boolean): Transactions {
     joining: (dialect) => ({
       createAdapter: () => {
         const adapter = dialect.createAdapter()
-        // Otherwise the query builder would queue connections itself, and block queries that join
-        // the surrounding transaction.
+        // Without this, the query builder would queue for the connection itself, and so block
+        // queries that are part of the surrounding transaction.
         return Object.defineProperty(adapter, 'supportsMultipleConnections', { value: true })
       },
       createDriver: () => driverOver(dialect.createDriver()),
@@ -215,8 +225,8 @@ export function newTransactions(single: boolean): Transactions {
         try {
           return await storage.run(surrounding, () => acts.run(act, work))
         } finally {
-          // Waits for running parts: otherwise half a part would be committed, or fail outside a
-          // transaction.
+          // Waits for parts that are still running. Otherwise an unfinished part would be
+          // committed, or would fail outside a transaction.
           await surrounding.queue.enter()
           surrounding.over = true
           surrounding.queue.leave()

@@ -1,11 +1,11 @@
 /**
- * Deletion of an account: one transaction deletes every row of it. Other accounts keep the
- * notifications they received, and its signatures in their connections. Organisations without
- * another active person are deleted with it, and so are their machine accounts.
+ * Account deletion: one transaction deletes every row of an account. Other accounts keep the
+ * notifications that they received, and the account's signatures in their connections. An
+ * organisation with no other active person is deleted too, with its machine accounts.
  *
- * After a reset without its recovery key, an account cannot be deleted for a time. A person who
- * reads the owner's mail can make such a reset. The owner can undo it with the recovery paper while
- * the account exists.
+ * An account cannot be deleted for 14 days after a reset without its recovery key. A person who can
+ * read the owner's mail can make such a reset. The owner can undo it with the recovery key, but
+ * only while the account exists.
  */
 import type { Expression, Kysely, Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -36,8 +36,8 @@ const tooEarly = (reset: number) =>
   )
 
 /**
- * Requires that an account was not reset without its recovery key in the last 14 days. The time
- * is that at which this server stored the reset. A later reset with the key cancels that one.
+ * Checks that the account was not reset without its recovery key in the last 14 days. The time of a
+ * reset is when this server stored it. A later reset with the key cancels it.
  * @param at Unix milliseconds
  * @throws AppError `invalid_state`
  */
@@ -50,8 +50,8 @@ async function requireNoFreshReset(db: Kysely<Schema>, account: string, at: numb
 }
 
 /**
- * Returns the proven mailboxes of an account. Claimed mailboxes may belong to others, and so may
- * the codes and letters sent to them.
+ * Returns an account's confirmed mailboxes. Claimed mailboxes are left out, because they, and the
+ * codes and letters sent to them, may belong to others.
  */
 async function mailboxesOf(trx: Transaction<Schema>, account: string): Promise<string[]> {
   const rows = await trx
@@ -62,9 +62,7 @@ async function mailboxesOf(trx: Transaction<Schema>, account: string): Promise<s
   return rows.map(({ address }) => address)
 }
 
-/**
- * Deletes rows that name an account, its devices or its mailboxes without a foreign key to them.
- */
+/** Deletes rows that refer to an account, its devices or its mailboxes without a foreign key. */
 async function dropLoose(
   trx: Transaction<Schema>,
   account: string,
@@ -94,8 +92,8 @@ async function dropLoose(
           'in',
           trx.selectFrom('machine_tokens').select('id').where('account_id', '=', account),
         ),
-        // Stored answers of others that name the account: a repeated request then gets the error
-        // for an unknown account.
+        // Other callers' stored answers that contain the account's id. If such a request is
+        // repeated, it gets the error for an unknown account.
         of('answer', 'like', `%${account}%`),
       ]),
     )
@@ -108,8 +106,8 @@ async function dropLoose(
 }
 
 /**
- * Removes the id of the account from the notifications of others. Also from those of previous
- * members and of connections that no longer exist.
+ * Removes the account's id from other accounts' notifications. These include notifications of
+ * former members, and of connections that no longer exist.
  */
 async function unlink(trx: Transaction<Schema>, account: string): Promise<void> {
   const told = `"user_id":${JSON.stringify(account)}`
@@ -118,26 +116,28 @@ async function unlink(trx: Transaction<Schema>, account: string): Promise<void> 
     .set((of) => {
       const without = (text: Expression<string>, part: string) =>
         of.fn<string>('replace', [text, of.val(part), of.val('')])
-      // In any position among the ids.
+      // The id may be at any position in the JSON object, so the comma before or after it is
+      // removed too.
       return { data: [`,${told}`, `${told},`, told].reduce(without, of.ref('data')) }
     })
     .where('data', 'like', `%${account}%`)
     .execute()
 }
 
-/** The data about a deleted account that later steps need. */
+/** What later steps need to know of a deleted account. */
 interface Erased {
   readonly mailboxes: readonly string[]
   /**
-   * The organisations of the account in the order of their ids, each with its member id there.
+   * The account's organisations, with its member id in each, in the order of the organisations'
+   * ids.
    */
   readonly left: readonly { readonly organisation_id: string; readonly member_id: string }[]
 }
 
 /**
- * Removes the account from the recipients of alerts. An alert that fires at the same time has
- * notified it or no longer does. Must precede the deletion of rows for which such an alert would
- * wait.
+ * Removes the account from the recipients of alerts. If an alert fires at the same time, the
+ * account is either notified before or not at all. Call this before the account's other rows are
+ * deleted, because a firing alert could wait for those and deadlock.
  */
 async function hearNoAlerts(trx: Transaction<Schema>, account: string): Promise<void> {
   const alerts = await trx
@@ -160,7 +160,7 @@ async function hearNoAlerts(trx: Transaction<Schema>, account: string): Promise<
       .execute()
 }
 
-/** Removes the account from its organisations, which keep their activity without its id. */
+/** Removes the account from its organisations. Their activity stays, without the account's id. */
 async function leaveOrganisations(
   trx: Transaction<Schema>,
   account: string,
@@ -178,23 +178,23 @@ async function leaveOrganisations(
   return left.toSorted((a, b) => (a.organisation_id < b.organisation_id ? -1 : 1))
 }
 
-/** Deletes the rows of an account. The caller has locked its devices. */
+/** Deletes an account's rows. The caller must have locked its devices. */
 async function erase(
   trx: Transaction<Schema>,
   ground: Pick<ServiceContext, 'events'>,
   { account, at }: { account: string; at: number },
 ): Promise<Erased> {
-  // Locks memberships before invitations, in the same order as adding a member. Another order
-  // could deadlock.
+  // Memberships are locked before invitations, in the same order as when a member is added. Another
+  // order could deadlock.
   await touchConnectionsOf(trx, account, at)
-  // Waits for transactions that add the account to a connection, and keeps new ones waiting.
-  // Changes nothing.
+  // This update changes nothing. Its locks wait for transactions that add the account to a
+  // connection, and make new ones wait.
   await trx
     .updateTable('invitations')
     .set((of) => ({ consent: of.ref('consent') }))
     .where('to_account', '=', account)
     .execute()
-  // Again, for connections to which it was added in between.
+  // Repeated for connections to which the account was added in between.
   await touchConnectionsOf(trx, account, at)
   await lockAccount(trx, account)
   const open = await trx
@@ -209,13 +209,13 @@ async function erase(
   const mailboxes = await mailboxesOf(trx, account)
   await dropLoose(trx, account, mailboxes)
   const left = await leaveOrganisations(trx, account)
-  // All other rows are deleted by foreign keys to this one.
+  // Foreign keys to this row delete all other rows.
   await trx.deleteFrom('accounts').where('id', '=', account).execute()
   await ground.events.publish(trx, { type: 'invitation.withdrawn', receivers, at })
   return { mailboxes, left }
 }
 
-/** Returns the machine accounts of organisations. */
+/** Returns the account ids of the organisations' machine accounts. */
 async function machinesOf(
   trx: Transaction<Schema>,
   organisations: readonly string[],
@@ -231,17 +231,17 @@ async function machinesOf(
 }
 
 /**
- * Deletes the account of the caller, or nothing if it throws.
- * @throws AppError `invalid_state`: `last_owner` for the only owner of an organisation with other
- *   members, `reset_without_recovery_key` in the 14 days after such a reset; `invalid_token` or
- *   `forbidden` for a device that is not approved or was revoked; `not_found` if another request
- *   deleted the account first
+ * Deletes the caller's account. If it throws, nothing is deleted.
+ * @throws AppError `invalid_state` with the state `last_owner` for the only owner of an
+ *   organisation with other members, or `reset_without_recovery_key` in the 14 days after such a
+ *   reset; `forbidden` for a device that is not approved; `invalid_token` for a revoked device;
+ *   `not_found` if another request deleted the account first
  */
 async function deleteAccount(ground: ServiceContext, session: CallerSession): Promise<void> {
   const { events, now, scrub, background } = ground
   const { account } = session
   const left = await events.transaction(async (trx) => {
-    // In the lock order of transactions that write for a device.
+    // Devices are locked first, as in all transactions that write for a device.
     await holdDevices(trx, account)
     if (session.device !== null) await requireApproved(trx, session)
     const known = trx.selectFrom('accounts').select('id').where('id', '=', account)
@@ -262,7 +262,8 @@ async function deleteAccount(ground: ServiceContext, session: CallerSession): Pr
       await events.publish(trx, { type: 'organisation.left', organisation, member, at: now() })
     return { mailboxes: own.mailboxes, isLast: somebody === undefined }
   })
-  // The account is deleted, so a failure of the clean-up must not turn the answer into an error.
+  // The account is deleted at this point, so a failure of the clean-up must not turn the answer
+  // into an error.
   const cleared = scrub(left)
   background.run(() => cleared)
   await cleared.catch(() => undefined)

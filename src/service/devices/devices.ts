@@ -1,4 +1,7 @@
-/** The devices of an account, pending ones included. */
+/**
+ * Lists an account's devices, including pending ones, deletes pending devices, and relays
+ * approvals.
+ */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -33,11 +36,13 @@ const shownOf = (db: Kysely<Schema>, account: string) =>
     .where('account_id', '=', account)
     .where('revoked_at', 'is', null)
 
-/** Returns the later of two times in the format of the API. */
+/** Returns the later of two times in the API's format; null if both are null. */
 const newestOf = (a: number | null, b: number | null): string | null =>
   a === null && b === null ? null : timeAt(Math.max(a ?? 0, b ?? 0))
 
-/** Returns the devices that the key log of an account names, with their public keys. */
+/**
+ * Returns the devices in an account's key log, with their public keys; null if there is no key log.
+ */
 async function loggedKeys(db: Kysely<Schema>, account: string) {
   const { entries } = await entriesOf(db, account)
   return entries.length === 0 ? null : (await storedKeyLog(account, entries)).devices
@@ -96,7 +101,7 @@ const attemptOf = (db: Kysely<Schema>, device: string, at: number) =>
     .where('begun_at', '>', at - LIFETIME_MS)
     .executeTakeFirst()
 
-/** Throws AppError `conflict` unless a row was changed or holds the requested values already. */
+/** Throws AppError `conflict` unless a row was changed or already has the requested values. */
 function requireStored(changed: bigint, same: boolean): void {
   if (changed === 1n || same) return
   throw new AppError(
@@ -106,9 +111,9 @@ function requireStored(changed: bigint, same: boolean): void {
 }
 
 /**
- * The relay of device approvals (docs/protocol.md section 3). The users compare the words on the
- * two devices. The server relays one commitment, one answer to it and one reveal, and restricts
- * the new device to read access until it posts its check of the key log.
+ * The relay for device approvals (docs/protocol.md section 3). The user compares words on two
+ * devices. The server relays one commitment, one answer to it and one reveal between them. The new
+ * device has only read access until it posts its check of the key log.
  */
 export const pendingDevices = ({ db, now }: ServiceContext): Service['pendingDevices'] => {
   async function waiting(id: string, account: string) {
@@ -144,7 +149,7 @@ export const pendingDevices = ({ db, now }: ServiceContext): Service['pendingDev
         .executeTakeFirst()
       const attempt = await attemptOf(db, id, now())
       const same = attempt?.commitment === body.commitment && attempt.answered_by === by
-      // A device that lost the response sends the same again.
+      // A device that lost the response sends the same answer again.
       requireStored(changed, same && attempt.answer === answer)
     },
   }
@@ -162,7 +167,8 @@ export const approval = ({ db, now }: ServiceContext): Service['approval'] => ({
       .insertInto('device_approvals')
       .values({ device_id, ...fresh })
       .onConflict((conflict) =>
-        // The same commitment again is a retry after a lost response, and keeps the attempt.
+        // If the commitment is the same, the device has lost the response and retries. The attempt
+        // is then kept.
         conflict
           .column('device_id')
           .doUpdateSet(fresh)

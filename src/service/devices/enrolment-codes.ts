@@ -1,10 +1,10 @@
 /**
- * Enrolment codes: proof that a person may have an account on this server. A code has 16
- * characters. The first four are its name, so that wrong guesses count against one code; the
- * other twelve (60 bits) are its secret, too many to be found from the hash during its lifetime.
- * Five wrong guesses end a code. A code serves one device of one account: the account it was made
- * for, or the account with the address it was sent to, else the account that the first device
- * makes.
+ * Enrolment codes, which prove that a person may have an account on this server. A code has 16
+ * characters. The first four are its locator, which tells against which code a wrong guess counts.
+ * The other twelve (60 bits) are its secret, which is too long to be found from its hash while the
+ * code is valid. Five wrong guesses invalidate a code. A code can be used by one device of one
+ * account: the account for which it was made, or the account with the mailbox to which it was sent,
+ * or otherwise the account that the first device creates.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
@@ -18,15 +18,16 @@ import { acquireLock } from '../db/locks.ts'
 export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
 /**
- * How many mailed codes may be valid at once for one address. The next two limits are for all
- * tagged addresses of one mailbox, and for the whole server, which limits mail to strangers.
+ * How many mailed codes may be valid at the same time for one address. The next two limits are for
+ * all tagged addresses of one mailbox together, and for the whole server. They limit mail to
+ * strangers.
  */
 const LIVE_OF_ADDRESS = 5
 const LIVE_OF_TAGS = 5
 const LIVE_OF_SERVER = 1000
-/** How many names are tried for a new code. Few of the million names are taken. */
+/** How many locators are tried for a new code. Few of the million locators are in use. */
 const NAMES = 20
-/** Stored in place of a hash: no code matches this row. */
+/** Stored in place of a hash. No code matches such a row. */
 const WITHHELD = ''
 const LOCATOR = 4
 const LENGTH = 16
@@ -39,13 +40,13 @@ const randomText = () =>
   Array.from(randomBytes(LENGTH), (byte) => ALPHABET.charAt(byte & 31)).join('')
 
 /**
- * Normalises typed input: any case, hyphens, and letters that look like digits (Crockford
+ * Normalises a typed code: case, hyphens, spaces, and letters that look like digits (Crockford
  * base32).
  */
 const normal = (code: string) =>
   code.toUpperCase().replace(/[\s-]/g, '').replace(/O/g, '0').replace(/[IL]/g, '1')
 
-/** Returns the error for every code that does not give the requested access. */
+/** Returns the error for a code that does not give the requested access, whatever the reason. */
 export const refusedCode = (): AppError =>
   new AppError('invalid_token', 'This enrolment code is wrong, used or expired. Ask for a new one.')
 
@@ -53,16 +54,16 @@ type Needs = Pick<ServiceContext, 'db' | 'now'>
 
 interface NewCode {
   readonly locator: string
-  /** In the form that users type. */
+  /** The code in the form that users see and type. */
   readonly code: string
   /** Unix milliseconds. */
   readonly expiresAt: number
 }
 
 /**
- * Makes and stores a code.
+ * Creates and stores a code.
  * @param of `isWithheld`: the code counts towards limits but never matches
- * @throws AppError `rate_limited` if no name is free
+ * @throws AppError `rate_limited` if no free locator was found
  */
 async function makeCode(
   { db, now }: Needs,
@@ -87,7 +88,7 @@ async function makeCode(
       })
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst()
-    // Otherwise another valid code has this name.
+    // If nothing was inserted, another valid code has this locator.
     if (made === 1n) return { locator, code: text.replace(/(.{4})(?!$)/g, '$1-'), expiresAt }
   }
   throw tooMany('This account server cannot store another code. Try again', 60_000)
@@ -97,22 +98,22 @@ const dropCode = (db: Kysely<Schema>, locator: string) =>
   db.deleteFrom('enrolment_codes').where('locator', '=', locator).execute()
 
 /**
- * Makes a code. Reserved to the operator; each holder of the code may enrol.
- * @param account the only account it serves; without one, the first that uses it
+ * Creates a code for the operator, who gives it to a user. Anyone who has the code can enrol.
+ * @param account the only account that may use the code; null for the first account that uses it
  */
 export const newEnrolmentCode = async (needs: Needs, account: string | null): Promise<string> =>
   (await makeCode(needs, { account, email: null, isWithheld: false })).code
 
 /**
- * Makes a code for a mailbox and sends it. A code that was not sent does not count. If the tagged
- * addresses of a mailbox have their maximum of codes, the code is withheld: it counts for its
- * address, but is neither sent nor valid. So the answers do not reveal which of the addresses has
- * an account.
+ * Creates a code for a mail address and sends it. If sending fails, the code does not count. If a
+ * mailbox's tagged addresses have the maximum number of codes, the code is withheld: it counts for
+ * its address, but is neither sent nor valid. So the responses do not reveal which of the tagged
+ * addresses have an account.
  * @param address in lower case
- * @param send sends the code
- * @returns its expiry time, Unix milliseconds
- * @throws AppError `rate_limited` while five codes for the address are valid, or a thousand on
- *   the whole server; and the errors of `send`
+ * @param send mails the code
+ * @returns the code's expiry time, Unix milliseconds
+ * @throws AppError `rate_limited` if five codes for the address are valid, or 1,000 on the whole
+ *   server; and errors of `send`
  */
 export async function sendEnrolmentCode(
   needs: Needs,
@@ -121,7 +122,7 @@ export async function sendEnrolmentCode(
 ): Promise<number> {
   const { db, now } = needs
   const { locator, code, expiresAt, isWithheld } = await db.transaction().execute(async (trx) => {
-    // The lock makes the limits exact for concurrent requests.
+    // Because of this lock, concurrent requests cannot exceed the limits together.
     await acquireLock(trx, 'turn of mailed codes')
     await requireRoom({ db: trx, now }, address)
     const isWithheld = await areTagsFull(trx, address, now())
@@ -139,13 +140,14 @@ export async function sendEnrolmentCode(
 }
 
 /**
- * Throws AppError `rate_limited` while too many mailed codes are valid, until the oldest expires.
+ * Throws AppError `rate_limited` if too many mailed codes are valid. The error has the time until
+ * the oldest of them expires.
  */
 async function requireRoom({ db, now }: Needs, address: string): Promise<void> {
   const at = now()
   if ((await lackOfRoom(db, at, address)) === null) return
-  // Codes made while the clock was far ahead do not count: replicas differ by less than a
-  // lifetime.
+  // Deletes codes that were made while the clock was wrong. They expire too late, because replicas'
+  // clocks differ by less than a lifetime.
   await db
     .deleteFrom('enrolment_codes')
     .where('expires_at', '>', at + 2 * LIFETIME_MS)
@@ -154,7 +156,7 @@ async function requireRoom({ db, now }: Needs, address: string): Promise<void> {
   if (lack !== null) throw lack
 }
 
-/** Returns the reason why no other code may be mailed now, or null. */
+/** Returns the error if no other code may be mailed now, or null. */
 async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise<AppError | null> {
   const live = db
     .selectFrom('enrolment_codes')
@@ -165,7 +167,7 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
     return tooMany(
       'Too many codes were sent to this address. Use the newest one if you have not used it yet, or try again',
       there.first - at,
-      // The reader of the mailbox has a valid code.
+      // Tells the client that the mailbox's reader already has a valid code.
       { state: 'code_sent' },
     )
   const anywhere = await live.where('email', 'is not', null).executeTakeFirstOrThrow()
@@ -178,9 +180,10 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
 }
 
 /**
- * Returns whether the limit of tagged addresses withholds a code from this address. Proven
- * addresses count by themselves, so that strangers cannot keep their owners from signing in. The
- * other tagged addresses of a mailbox have one limit together.
+ * Returns whether a code for this address must be withheld because of the limit for tagged
+ * addresses. That limit is for all tagged addresses of a mailbox together, except confirmed
+ * addresses. They are not limited this way, so that strangers cannot prevent their owners from
+ * signing in.
  */
 async function areTagsFull(
   trx: Transaction<Schema>,
@@ -195,7 +198,8 @@ async function areTagsFull(
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('expires_at', '>', at)
     .where('secret_hash', '!=', WITHHELD)
-    // From the plus sign to the character after it; the alphabet of domains has no wildcard.
+    // The range contains all addresses in which a plus sign follows the local part, because the
+    // comma is the next character. No wildcard can occur in a domain.
     .where('email', '>=', `${local}+`)
     .where('email', '<', `${local},`)
     .where('email', 'like', `%@${domainOf(mailbox)}`)
@@ -215,22 +219,22 @@ function tooMany(what: string, waitMs: number, details: { state?: string } = {})
 
 export interface PresentedCode {
   readonly locator: string
-  /** The mailbox it was sent to. */
+  /** The mailbox to which the code was sent; null for a code made by the operator. */
   readonly email: string | null
-  /** The only account that it serves; null if it may make one. */
+  /** The only account that the code may enrol; null if it may create an account. */
   readonly account: string | null
 }
 
 /**
- * Checks a presented code; a wrong one counts against the code that it names. Runs outside the
- * caller's transaction, because a rollback must not undo the count.
+ * Checks a presented code. A wrong secret counts as a guess against the code with that locator.
+ * Must run outside the caller's transaction, because a rollback must not undo the count.
  * @throws AppError `invalid_token`
  */
 export async function presentCode({ db, now }: Needs, code: string): Promise<PresentedCode> {
   const text = normal(code)
   if (!FORM.test(text)) throw refusedCode()
   const secretHash = hashed(text.slice(LOCATOR))
-  // One statement counts and compares, so that concurrent requests get no further guess.
+  // One statement counts and compares, so that concurrent requests cannot make extra guesses.
   const row = await db
     .updateTable('enrolment_codes')
     .set((of) => ({
@@ -253,9 +257,9 @@ export async function presentCode({ db, now }: Needs, code: string): Promise<Pre
 }
 
 /**
- * Binds a presented code to the device that uses it. Returns whether it was bound to that device
- * before.
- * @throws AppError `invalid_token` if the code serves another device or account
+ * Binds a presented code to the device that uses it. Returns whether it was already bound to that
+ * device.
+ * @throws AppError `invalid_token` if the code is bound to another device or account
  */
 export async function claimCode(
   trx: Transaction<Schema>,

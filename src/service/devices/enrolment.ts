@@ -1,8 +1,9 @@
 /**
- * Enrolment of devices. The device makes its keys. A code or an assertion authorises it, and its
- * key log entry names the account that it begins or takes over. A device that crashed before it
- * stored the response presents the same entry again and gets a new session. Key logs are public,
- * so in that case the entry proves nothing, and the server requires a credential of that account.
+ * Device enrolment. The device generates its keys. A code or an assertion authorises it, and it
+ * sends a key log entry that begins an account or resets an existing one. If the device crashed
+ * before it stored the response, it sends the same entry again and gets a new session. In that case
+ * the entry proves nothing, because key logs are public, so the server requires a credential of the
+ * account.
  */
 import type { Transaction } from 'kysely'
 import type { Open } from '../../api/port.ts'
@@ -43,7 +44,10 @@ import { type Brake, countTryIn } from '../db/attempts.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']
 
-/** Each reset uses one of the limited generations of a log, and every contact verifies it. */
+/**
+ * The limit for resets. Each reset uses one of the limited number of generations of a key log, and
+ * every contact must verify it.
+ */
 const RESETS: Brake = {
   what: 'reset',
   most: 10,
@@ -69,8 +73,8 @@ export const enrolment = (ground: ServiceContext): Open['enrolment'] => {
       const opens = await claim(trx, credential, place)
       if (opens) {
         await holdDevices(trx, place.account)
-        // The lock serialises enrolments: if a device enrols twice, the second finds the result
-        // of the first.
+        // Because of this lock, of two concurrent enrolments by the same device, the second sees
+        // the result of the first.
         await lockAccount(trx, place.account)
       }
       await admit(trx, opens)
@@ -102,11 +106,11 @@ export const enrolment = (ground: ServiceContext): Open['enrolment'] => {
         if (!first) await requirePrimary(trx, place.account, credential)
         const log = await begin(trx, ground, { place, body, credential, entries, at: now() })
         if (first) return
-        // `begin` has verified the signature of a recovery key.
+        // `begin` has verified the signature of the recovery key.
         const withKey = payload.has('recovery_sig')
-        // Resets by a recovery key count separately for each line of generations that it links.
-        // Resets without one, or by a thief with a key of their own, do not use up the owner's
-        // limit.
+        // Resets signed by a recovery key are counted separately for each line of linked
+        // generations. So resets without a recovery key, or with a thief's own recovery key, do not
+        // use up the owner's limit.
         const about = withKey ? `signed${lineOf(log)}x` : 'unsigned'
         await countTryIn(trx, place.account, RESETS, now(), about)
         await endOtherDevices(trx, place, now())
@@ -133,7 +137,7 @@ export const enrolment = (ground: ServiceContext): Open['enrolment'] => {
   }
 }
 
-/** Returns the account and device that an entry names, unverified. Throws Refusal. */
+/** Returns the account and device that an entry names. They are not verified. Throws Refusal. */
 function placeOf(entry: string): Place {
   const { payload } = parseJws(entry, 'keylog+jws')
   const [account, device] = [payload.get('account'), payload.get('device')]
@@ -143,9 +147,9 @@ function placeOf(entry: string): Place {
 }
 
 /**
- * Uses a credential for one device of one account. Returns whether it gives access to that
- * account, if the account exists.
- * @throws AppError `invalid_token` if the credential serves another account
+ * Uses up a credential for one device of one account. Returns whether the credential gives access
+ * to that account if the account already exists.
+ * @throws AppError `invalid_token` if the credential is for another account
  */
 async function claim(
   trx: Transaction<Schema>,
@@ -160,9 +164,9 @@ async function claim(
 }
 
 /**
- * Returns the account that a machine has now: of two concurrent requests, the first makes it. The
- * update locks the row, so that the second waits for the first. There is no account row to lock
- * before that.
+ * Returns a machine's current account id. The update changes nothing but locks the machine's row.
+ * So if there are two concurrent requests, the second sees the account that the first creates. The
+ * account cannot be locked instead, because it does not exist before.
  */
 async function accountOfMachine(trx: Transaction<Schema>, machine: string): Promise<string> {
   const { account_id } = await trx
@@ -175,8 +179,8 @@ async function accountOfMachine(trx: Transaction<Schema>, machine: string): Prom
 }
 
 /**
- * Requires that a mailed code was sent to the primary address. A token of scope `write` can add
- * an address, which must not suffice to take over the account.
+ * Checks that a mailed code was sent to the account's primary address. Other addresses must not
+ * suffice to reset the account, because a token with the scope `write` can add one.
  * @throws AppError `forbidden`
  */
 async function requirePrimary(
@@ -201,7 +205,7 @@ interface Beginning {
   readonly at: number
 }
 
-/** Stores the entry that begins an account or takes it over, with its device. */
+/** Stores the entry that begins or resets an account, with the device that signed it. */
 async function begin(
   trx: Transaction<Schema>,
   ground: Pick<ServiceContext, 'events'>,
@@ -223,16 +227,15 @@ async function begin(
   return log
 }
 
-/** Returns the first generation, counted from 1, to which the newest one is linked. */
+/** Returns the first generation (counted from 1) to which the newest generation is linked. */
 const lineOf = (log: KeyLog): number =>
   1 + log.generations.findIndex((_, at) => isLinked(log, at + 1, log.generations.length))
 
 /**
- * Makes the account if there is none: for a machine, which is registered already, or for a
- * person.
- * @returns whether it was made
- * @throws AppError `conflict` if the credential gives no access to the existing account, or the
- *   machine has begun another
+ * Creates a person's account if it does not exist, or gives a registered machine its account id.
+ * @returns whether the account is new
+ * @throws AppError `conflict` if the account exists and the credential gives no access to it, or if
+ *   the machine already has another account
  */
 async function makeAccount(
   trx: Transaction<Schema>,
@@ -259,8 +262,8 @@ async function makeAccount(
 }
 
 /**
- * Adds the mailbox that the code proved.
- * @throws AppError `invalid_token` if another account proved it in the meantime
+ * Adds the mailbox to which the code was sent, as the account's confirmed primary address.
+ * @throws AppError `invalid_token` if another account has confirmed it since
  */
 async function provenAddress(
   trx: Transaction<Schema>,
@@ -276,10 +279,7 @@ async function provenAddress(
   if (made !== 1n) throw refusedCode()
 }
 
-/**
- * Requires that the device is not revoked: its entry is in the log, but does not show later
- * changes.
- */
+/** Checks that the device was not revoked after its entry was added to the log. */
 async function requireLive(trx: Transaction<Schema>, device: string): Promise<void> {
   const row = await trx
     .selectFrom('devices')
@@ -290,7 +290,7 @@ async function requireLive(trx: Transaction<Schema>, device: string): Promise<vo
   if (row.revoked_at !== null) throw revoked()
 }
 
-/** Returned only to callers with a credential of the account. */
+/** Return this error only to callers with a credential of the account. */
 const begunAlready = () =>
   new AppError(
     'conflict',

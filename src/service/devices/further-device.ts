@@ -1,7 +1,7 @@
 /**
- * Further devices of an account. Such a device presents its keys, which are in no key log yet,
- * and is pending until another device adds it. A known device can enrol again with the same keys
- * at any stage.
+ * Enrols additional devices of an account. The device sends its keys, which are in no key log yet,
+ * and is pending until another device adds it to the key log. A known device can enrol again with
+ * the same keys at any time.
  */
 import type { Transaction } from 'kysely'
 import type { Open } from '../../api/port.ts'
@@ -25,7 +25,7 @@ export const nobodyApproves = () =>
     'There is no account here, or it has no device that could approve this one. If the account of this device was deleted or reset, "countersignd logout --forget" clears the device, and "countersignd login" starts over. "countersignd reset" restores an account that has lost all its devices.',
   )
 
-/** Returned only to callers with a credential of the account. */
+/** Return this error only to callers with a credential of the account. */
 export const revoked = () =>
   new AppError(
     'invalid_state',
@@ -33,10 +33,7 @@ export const revoked = () =>
     { details: { state: 'revoked' } },
   )
 
-/**
- * Checks that the keys are valid and different from each other, as a key log requires. Throws
- * Refusal.
- */
+/** Checks that the keys are valid and differ, as a key log requires. Throws Refusal. */
 export function requireKeys({ sign, auth }: Body['keys']): void {
   jwkBytes(sign)
   jwkBytes(auth)
@@ -47,7 +44,7 @@ export function requireKeys({ sign, auth }: Body['keys']): void {
   )
 }
 
-/** Checks that the bytes are the sealing key with the id in a log or device. Throws AppError. */
+/** Checks that `id` is the id of this sealing key. Throws AppError if it is not. */
 export function requireSealKey(sealKey: string, id: string): void {
   judged('seal_key', () => {
     const named = sealKeyId(decodeBase64url(sealKey)) === id
@@ -56,10 +53,10 @@ export function requireSealKey(sealKey: string, id: string): void {
 }
 
 /**
- * Admits a device of the account that its credential proves. A known one keeps its state, a new
- * one is pending. The caller holds the lock on the key log.
- * @throws AppError `invalid_state` for a revoked device; `conflict` if its id is taken or no
- *   device could approve it
+ * Admits a device to the account that its credential proves. A known device keeps its state; a new
+ * device becomes pending. The caller must have locked the account.
+ * @throws AppError `invalid_state` for a revoked device; `conflict` if the device id is taken, or
+ *   if the account has no device that could approve this one
  */
 export async function admitFurther(
   trx: Transaction<Schema>,
@@ -76,8 +73,8 @@ export async function admitFurther(
 }
 
 /**
- * Returns whether this is a live device of the account. Throws AppError for another device of
- * that id.
+ * Returns whether the account has this device. Throws AppError if the id belongs to another device,
+ * or if the device was revoked.
  */
 async function isKnown(
   trx: Transaction<Schema>,

@@ -1,6 +1,7 @@
 /**
- * Appends to key logs one valid entry at a time. Each follows the newest entry that its signer
- * had. This module is separate from reading, which needs no elliptic curve code.
+ * Appends valid entries to key logs, one at a time. An entry is rejected if another entry was
+ * appended since its signer read the log. This module is separate from `key-logs.ts`, so that
+ * reading does not load the elliptic curve code.
  */
 import type { Transaction } from 'kysely'
 import type { Service, CallerSession } from '../../api/port.ts'
@@ -30,9 +31,9 @@ import { storedKeyLog } from '../accounts/stored-logs.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 /**
- * The limit for entries that a device can add without another's consent. Every contact reads and
- * verifies them, so a thief with a device must not make the log too long to read. `revoke` is not
- * limited.
+ * The limit for entries that a device can add without another device's consent. Every contact reads
+ * and verifies the log, so a thief who has a device must not be able to make it too long. `revoke`
+ * is not limited.
  */
 const CHANGES: Brake = {
   what: 'keys',
@@ -41,13 +42,16 @@ const CHANGES: Brake = {
   told: 'The keys of this account were changed 50 times in a day, which is the limit.',
 }
 
-/** The longest entry has under a thousand characters; white space could make it 65,536. */
+/**
+ * The longest accepted entry, in characters. The longest entry that a device makes has less than
+ * 1,000, but with white space it could have 65,536.
+ */
 const MOST_CHARACTERS = 4096
 
 /**
- * Verifies an entry as the next one of a log and stores it.
- * @param permit checks the resulting log for the caller; throws Refusal
- * @throws AppError `conflict` if another entry came first, `validation_failed` for one that
+ * Verifies an entry as the next entry of a key log, and stores it.
+ * @param permit makes the caller's own checks of the resulting log; throws Refusal
+ * @throws AppError `conflict` if another entry was appended first, `validation_failed` if the entry
  *   breaks a rule
  */
 export async function storeEntry(
@@ -87,7 +91,7 @@ const cameFirst = () =>
 
 type Body = Parameters<Service['keyLogs']['append']>[0]['body']
 
-/** Verifies and stores an entry that a device signed. Returns its place in the log. */
+/** Verifies and stores an entry that a device signed. Returns its position (seq) in the log. */
 async function append(
   ground: ServiceContext,
   { entry, seal_key }: Body,
@@ -98,13 +102,13 @@ async function append(
   const by = deviceOf(session)
   const { payload } = judged('entry', () => parseJws(entry, 'keylog+jws'))
   const [op, named] = [payload.get('op'), payload.get('device')]
-  // Used only for the look-up until `storeEntry` has verified the entry.
+  // Not verified yet. Until `storeEntry` has verified the entry, the id is used only for look-ups.
   const device = typeof named === 'string' ? named : ''
   return events.transaction(async (trx) => {
     await holdDevice(trx, { account, device })
-    // If the device is revoked after this point, the log has the revoking entry and rejects this
-    // one. A device that the log names may revoke itself before its own check of the log, and
-    // nothing else.
+    // If the device is revoked after this check, its entry is rejected because the log then
+    // contains the `revoke` entry. A device that is in the log but not approved yet may only revoke
+    // itself.
     await (op === 'revoke' && device === by ? approvedAt(trx, by) : requireApproved(trx, session))
     const { entries } = await readKeyLog(trx, account)
     // A device that lost the response sends the same entry again.
@@ -143,7 +147,8 @@ async function append(
     }
     if (waiting === null) {
       await endDevices(trx, [device], at)
-      // Also if a device revokes itself: a thief can sign it out and still have the secret.
+      // The public code is switched off even if a device revokes itself, because a thief could sign
+      // the device out and keep the secret.
       await switchOff(trx, account)
       await forgetClaims(trx, account)
       const name = await deviceName(trx, device)

@@ -1,6 +1,6 @@
 /**
- * Key logs are readable by every signed-in caller, because accounts verify each other's logs. The
- * server returns the entries unchanged.
+ * Reads and appends to key logs. Every signed-in caller can read all key logs, because accounts
+ * verify each other's logs. The server returns the entries unchanged.
  */
 import type { Service } from '../../api/port.ts'
 import { departedLogFor } from '../accounts/deleted-accounts.ts'

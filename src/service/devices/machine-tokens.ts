@@ -1,6 +1,6 @@
 /**
- * Tokens of machine accounts (`csm_`). The database stores only the SHA-256 of a token; revoked
- * and expired ones stay listed. Tokens are not cached between requests, so a revocation applies
+ * Tokens of machine accounts (`csm_`). The database stores only a token's SHA-256. Revoked and
+ * expired tokens stay in the list. Tokens are not cached between requests, so a revocation applies
  * from the next request on, on every replica.
  */
 import type { Kysely, Transaction } from 'kysely'
@@ -19,22 +19,22 @@ import type { Schema } from '../db/schema.ts'
 import { activeMachines } from './machines.ts'
 
 const PREFIX = 'tok_'
-/** The precision of `last_used_at`, which avoids a write per request. */
+/** The precision of `last_used_at`, in milliseconds. It avoids a write for every request. */
 const USED_MS = 60_000
 
 type Row = Schema['machine_tokens']
 type Needs = Pick<ServiceContext, 'db' | 'now'>
 
-/** Returns the same error for a wrong, an expired and a revoked token. */
+/** Returns the error for a wrong, an expired or a revoked token. */
 const invalidMachineToken = (): AppError =>
   new AppError(
     'invalid_token',
     'This token is wrong, expired or revoked. Get another with the key of the machine account.',
-    // RFC 6750 section 3.1
+    // The challenge of RFC 6750 section 3.1.
     { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
   )
 
-/** Returns the state of a token. `revoked` precedes `expired`, because a user caused it. */
+/** Returns the state of a token. A token that is both revoked and expired counts as revoked. */
 function stateOf(row: Row, now: number) {
   if (row.revoked_at !== null) return 'revoked'
   return row.expires_at !== null && row.expires_at <= now ? 'expired' : 'active'
@@ -58,9 +58,9 @@ const resource = (row: Row, now: number): ApiToken => ({
 })
 
 /**
- * Makes a token of a machine account. Only the answer contains the token itself.
- * @param of `expires_in` in seconds, null for a token without expiry; `latest`: the latest
- *   allowed expiry time, Unix milliseconds
+ * Creates a token for a machine account. Only the return value contains the token itself.
+ * @param of `expires_in`: the lifetime in seconds, or null for no expiry; `latest`: the latest
+ *   allowed expiry time in Unix milliseconds, or null for no limit
  */
 export async function mintMachineToken(
   { db, now }: Needs,
@@ -89,7 +89,7 @@ export async function mintMachineToken(
 }
 
 /**
- * Returns the account and scope of a `csm_` token at the time of the request.
+ * Returns the account and scope of a `csm_` token, which must be valid now.
  * @throws AppError `invalid_token`
  */
 export async function authenticateMachine(
@@ -110,7 +110,7 @@ export async function authenticateMachine(
 }
 
 /**
- * Returns the expiry time of a machine account's token, Unix milliseconds; null without expiry.
+ * Returns the expiry time of a machine account's token in Unix milliseconds; null for no expiry.
  */
 export async function machineTokenExpiry(
   db: Kysely<Schema>,
@@ -125,9 +125,9 @@ export async function machineTokenExpiry(
 }
 
 /**
- * Returns the state of a token for its machine account, apart from expiry. `ended`: the token is
- * revoked or the account is suspended. `unknown`: the account has no such token, for example for
- * a token of its daemon.
+ * Returns the state of a machine account's token, regardless of its expiry. `ended`: the token was
+ * revoked or the account is suspended. `unknown`: this server has no such token of the account. It
+ * may be a token of the account's daemon.
  */
 export async function machineTokenState(
   db: Kysely<Schema>,
@@ -161,8 +161,8 @@ async function requireMachine({ db }: Needs, account: string): Promise<void> {
 }
 
 /**
- * Locks a token that makes another, and returns its expiry time. Its revocation waits until the
- * transaction ends.
+ * Locks a token with which another is created, and returns its expiry time. A revocation waits
+ * until the transaction ends.
  * @throws AppError `invalid_token` if the token is no longer valid
  */
 async function endOf(trx: Transaction<Schema>, token: string, at: number): Promise<number | null> {
@@ -195,9 +195,9 @@ export const machineTokens = (
       page,
     )
   },
-  // Only sessions and tokens of scope `full` reach this, so no token can have a wider scope than
-  // the token that made it. It also expires no later: otherwise a leaked token with an expiry
-  // could be exchanged for one without.
+  // Only sessions and tokens with the scope `full` reach this function, so a token can never create
+  // one with a wider scope. The new token also expires no later than its creator. Otherwise a
+  // leaked token with an expiry could be exchanged for one without.
   create: async ({ body }, session) => {
     const { account, token } = session
     await requireMachine(ground, account)
@@ -206,7 +206,7 @@ export const machineTokens = (
       const latest = token === null ? null : await endOf(trx, token, ground.now())
       const of = { name, scope, label, expires_in, latest, granted: 0 } as const
       const made = await mintMachineToken({ ...ground, db: trx }, account, of)
-      // The token endpoint publishes no event: its clients get a token every hour.
+      // Tokens from the token endpoint cause no event, because clients get one every hour.
       await ground.events.publish(trx, {
         type: 'token.created',
         by: session,
@@ -256,7 +256,8 @@ export const bearer = ({ db }: Pick<ServiceContext, 'db'>): Service['bearer'] =>
       .where('machine_tokens.id', '=', token)
       .where('machines.account_id', '=', account)
       .executeTakeFirst()
-    // The token was valid a moment ago; its machine was deleted or suspended since.
+    // The token was valid when the request began. The machine account was deleted or suspended
+    // since.
     if (row === undefined) throw invalidMachineToken()
     const { scope, expires_at } = row
     return {

@@ -1,6 +1,6 @@
 /**
- * Machine accounts. Each is an account of an organisation that is controlled by a key instead of
- * a mailbox: the holder of the key signs in with assertions (`oauth.ts`).
+ * Machine accounts. A machine account belongs to an organisation, and is controlled by a key
+ * instead of a mailbox. Whoever has the key signs in with assertions (`oauth.ts`).
  */
 import type { Kysely } from 'kysely'
 import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
@@ -13,8 +13,8 @@ export const tokenEndpoint = ({ publicUrl }: Pick<ServiceContext, 'publicUrl'>):
   `${publicUrl()}/oauth/token`
 
 /**
- * Selects the machines with an active membership. The key and tokens of a suspended one are
- * invalid.
+ * Selects the machines with an active membership. A suspended machine's key and tokens are not
+ * valid.
  */
 export const activeMachines = (db: Kysely<Schema>) =>
   db
@@ -27,9 +27,10 @@ export const activeMachines = (db: Kysely<Schema>) =>
     .where('organisation_members.state', '=', 'active')
 
 /**
- * Rejects a machine account without an active membership. Its sessions stay, for when it is
- * active again.
- * @throws AppError `forbidden`, not a session error, so that its device does not sign in again
+ * Rejects a machine account without an active membership. Its sessions are kept, because the
+ * account may be activated again.
+ * @throws AppError `forbidden`. It is not a session error, so that the device does not try to sign
+ *   in again.
  */
 export async function requireActiveMachine(db: Kysely<Schema>, account: string): Promise<void> {
   const row = await activeMachines(db)
@@ -44,8 +45,8 @@ export async function requireActiveMachine(db: Kysely<Schema>, account: string):
 }
 
 /**
- * Returns the accounts of ids that may be machine ids, in the same order. A machine's account has
- * its own id once its first device is enrolled. Ids of other kinds are returned unchanged.
+ * Replaces machine ids with account ids, in the same order. The two differ after a machine's first
+ * device has enrolled. Other ids are returned unchanged.
  */
 export async function accountIdsOf(db: Kysely<Schema>, ids: readonly string[]): Promise<string[]> {
   const those = ids.filter((id) => isId(ID_PREFIX.machine, id))

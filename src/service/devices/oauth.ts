@@ -1,11 +1,11 @@
 /**
- * The token endpoint (RFC 6749 section 4.4) and the assertions of machine accounts (RFC 7523
- * section 3). The endpoint exchanges an assertion for a `csm_` token of one hour. Its errors are
- * those of OAuth, because OAuth libraries call it.
+ * The token endpoint (RFC 6749 section 4.4) and machine accounts' assertions (RFC 7523 section 3).
+ * The endpoint exchanges an assertion for a `csm_` token that is valid for one hour. It returns
+ * OAuth errors, because OAuth libraries call it.
  *
- * The error is the same for every reason to reject an assertion, so that it does not reveal which
- * accounts exist; the log contains the reason. Only the holder of the key gets an error about the
- * clock.
+ * All rejected assertions get the same error, which does not reveal which accounts exist. The log
+ * contains the reason. The only other error is about the clock, which only a client with the right
+ * key can get.
  */
 import { hash } from 'node:crypto'
 import type { Open } from '../../api/port.ts'
@@ -20,12 +20,12 @@ import { activeMachines, tokenEndpoint } from './machines.ts'
 
 type AssertionContext = Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'seenOnce'>
 
-/** The reasons of `verifyAssertion` about times, which it checks after the signature. */
+/** The reasons about times. `verifyAssertion` checks times only after the signature. */
 const OF_TIME: readonly RefusalReason[] = ['expired', 'expires_too_late', 'not_yet_valid']
 
 /**
- * Returns an error for OAuth clients (RFC 6749 section 5.2): ASCII, without quotes or
- * backslashes.
+ * Returns an error for OAuth clients. `message` must be ASCII without double quotes or backslashes
+ * (RFC 6749 section 5.2).
  */
 const oauthError = (
   code: Extract<
@@ -36,7 +36,7 @@ const oauthError = (
   options: { cause?: unknown } = {},
 ): AppError => new AppError(code, message, { ...options, details: { error_description: message } })
 
-/** Returns the error for every assertion that does not prove a machine account. */
+/** Returns the error for an assertion that is not accepted, whatever the reason. */
 const refusedAssertion = (cause: unknown): AppError =>
   oauthError(
     'invalid_client',
@@ -47,8 +47,8 @@ const refusedAssertion = (cause: unknown): AppError =>
   )
 
 /**
- * Returns the machine that an assertion proves. An assertion is valid once, across all replicas.
- * @returns the machine id, and its account id, which is the same until its first device enrols
+ * Returns the machine that an assertion proves. An assertion is accepted once across all replicas.
+ * @returns the machine id and the account id, which are the same until the first device enrols
  * @throws AppError `invalid_client`
  */
 export async function machineOf(
@@ -59,7 +59,7 @@ export async function machineOf(
     () => verified(ground, assertion),
     refusedAssertion,
   )
-  // Twice the leeway, because the clocks of replicas differ too.
+  // Twice the leeway, because replicas' clocks differ too.
   const until = (exp + 2 * LEEWAY_S) * 1000
   const use = hash('sha256', `assertion ${machine} ${jti}`, 'hex')
   if (!(await ground.seenOnce.first(use, until)))
@@ -87,10 +87,10 @@ const LIFETIME_S = 3600
 const NAME = 'client_credentials'
 const GRANT = 'client_credentials'
 const BY_JWT = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
-/** Each scope includes the ones before it. */
+/** The scopes in ascending order. Each includes the previous ones. */
 const SCOPES = ['read', 'write', 'full'] as const
 
-/** RFC 6749 section 3.2: a parameter without a value counts as omitted. */
+/** A parameter without a value counts as omitted (RFC 6749 section 3.2). */
 const given = (text: string | undefined) => (text === '' ? undefined : text)
 
 /** Returns the widest scope in a list (RFC 6749 section 3.3). */
@@ -117,8 +117,8 @@ function assertionIn(type: string | undefined, assertion: string | undefined): s
 }
 
 /**
- * Deletes an account's expired tokens of this endpoint. Clients get one an hour, which would fill
- * the list.
+ * Deletes an account's expired tokens from this endpoint. Clients get one every hour, so the list
+ * would grow forever.
  */
 const forgetExpired = ({ db, now }: AssertionContext, account: string) =>
   db
@@ -135,7 +135,7 @@ export const oauth = (ground: AssertionContext): Open['oauth'] => ({
       throw oauthError('invalid_request', `Send grant_type=${GRANT} in a form.`)
     if (grant !== GRANT)
       throw oauthError('unsupported_grant_type', `The grant_type must be ${GRANT}.`)
-    // Checks the scope first, because an assertion is valid for one attempt.
+    // The scope is checked first, because the assertion can be used only once.
     const scope = widest(given(body.scope) ?? 'read')
     const assertion = assertionIn(given(body.client_assertion_type), given(body.client_assertion))
     const { machine, account } = await machineOf(ground, assertion)
@@ -151,7 +151,7 @@ export const oauth = (ground: AssertionContext): Open['oauth'] => ({
     })
     return { access_token: token, token_type: 'Bearer', expires_in: LIFETIME_S, scope }
   },
-  // RFC 8414 section 2
+  // The authorization server metadata (RFC 8414 section 2).
   metadata: async () => ({
     issuer: ground.publicUrl(),
     token_endpoint: tokenEndpoint(ground),
@@ -159,7 +159,7 @@ export const oauth = (ground: AssertionContext): Open['oauth'] => ({
     response_types_supported: [],
     scopes_supported: [...SCOPES],
     token_endpoint_auth_methods_supported: ['private_key_jwt'],
-    // RFC 9864, and the older name of the same algorithm.
+    // The algorithm's name of RFC 9864 and its older name.
     token_endpoint_auth_signing_alg_values_supported: ['Ed25519', 'EdDSA'],
   }),
 })

@@ -1,6 +1,6 @@
 /**
- * What an account shows to others: its name and the public keys of its active devices. The name
- * proves nothing; the keys are read from the key log that proves them.
+ * What other accounts see of an account: its name and its active devices' public keys. The name is
+ * not proof of identity. The keys are from the key log, which proves them.
  */
 import type { Transaction } from 'kysely'
 import * as v from 'valibot'
@@ -60,8 +60,8 @@ export const profiles = ({ db }: ServiceContext): Service['profiles'] => ({
         },
       ]
     })
-    // Revoked keys keep their place, so that a revocation between two pages does not break the
-    // cursor.
+    // Revoked keys are removed only after the cursor is found, so that a revocation between two
+    // pages does not break the cursor.
     const at = (id: string | null) => keys.findIndex(({ key }) => key.id === id)
     const last = readCursor(page.cursor, (id) => at(id) >= 0)
     const rest = keys.slice(at(last) + 1).filter(({ active }) => active)
@@ -74,7 +74,10 @@ export const profiles = ({ db }: ServiceContext): Service['profiles'] => ({
 
 const DAY_MS = 24 * 3_600_000
 
-/** After each change the devices of all contacts fetch their connections again. */
+/**
+ * The limit for name changes. After each change, the devices of all contacts fetch their
+ * connections again.
+ */
 const CHANGES: Brake = {
   what: 'name',
   most: 50,
@@ -91,7 +94,7 @@ const olderName = (cause: Refusal) =>
     },
   )
 
-/** Returns the profile, verified and newer than the stored one. Throws AppError. */
+/** Verifies a profile, which must be newer than the stored one, and returns it. Throws AppError. */
 function requireNewer(kept: string | null, jws: string, log: KeyLog): SignedProfile {
   return judged('profile', () => {
     try {
@@ -119,9 +122,9 @@ async function profileOf(trx: Transaction<Schema>, account: string): Promise<str
 }
 
 /**
- * Signed profiles (docs/protocol.md section 4a): a device signs the name of its account. The
- * server stores the newest profile and returns it beside key logs and rosters. It makes the
- * checks that members make again.
+ * Signed profiles (docs/protocol.md section 4a). A device signs its account's name. The server
+ * verifies and stores the newest profile, and returns it with key logs and rosters. Members verify
+ * it again.
  */
 export const signedProfiles = ({ db, events, now }: ServiceContext): Service['signedProfiles'] => ({
   give: async ({ body: { profile: jws } }, session) => {
@@ -130,7 +133,7 @@ export const signedProfiles = ({ db, events, now }: ServiceContext): Service['si
     await events.transaction(async (trx) => {
       await holdApproved(trx, session)
       const kept = await profileOf(trx, account)
-      // A device that lost the response sends the same again.
+      // A device that lost the response sends the same profile again.
       if (kept === jws) return
       await countTryIn(trx, account, CHANGES, now())
       const { entries } = await readKeyLog(trx, account)

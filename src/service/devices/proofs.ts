@@ -1,6 +1,7 @@
 /**
- * Proofs of possession (RFC 9449): each request of a device carries its own proof. Replicas share
- * the nonce secret and the used proofs, so a proof is accepted once across all of them.
+ * Proofs of possession (RFC 9449, DPoP). Each request of a device carries a new proof. Replicas
+ * share the nonce secret and the list of used proofs, so a proof is accepted once across all
+ * replicas.
  */
 import { createHmac, hash } from 'node:crypto'
 import { verifyProof } from '../../crypto/jose/dpop.ts'
@@ -9,14 +10,14 @@ import { AppError } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
 import { newServerSecret } from '../db/server-secrets.ts'
 
-/** A nonce is valid for at least this long, and for at most twice as long. */
+/** A nonce is valid for at least this long and at most twice as long, in milliseconds. */
 const SLOT_MS = 120_000
-/** How long a used proof is rejected; its `iat` is too old well before. */
+/** How long a used proof is remembered, in milliseconds. Its `iat` is too old long before that. */
 const REPLAY_MS = 5 * 60_000
 
 /**
- * The value of a DPoP header and its request. `path` is that of the route, without the server's
- * address.
+ * The value of a DPoP header, and the request it belongs to. `path` is the route's path, without
+ * the server's address.
  */
 export interface Proof {
   readonly text: string
@@ -24,7 +25,7 @@ export interface Proof {
   readonly path: string
 }
 
-/** A valid proof, before the check for reuse. */
+/** A valid proof that has not been checked for reuse yet. */
 export interface ValidProof {
   /** RFC 7638 thumbprint of the key. */
   readonly thumbprint: string
@@ -35,19 +36,19 @@ export interface Proofs {
   /** Returns the nonce that proofs should carry now (RFC 9449 section 8). */
   readonly nonce: () => Promise<string>
   /**
-   * Verifies a proof, without the check for reuse.
-   * @param accessToken the token of the request; null without one
+   * Verifies a proof, but does not check whether it was used before.
+   * @param accessToken the request's access token; null if it has none
    * @throws AppError `invalid_token`, with the challenge of RFC 9449 sections 7.1, 8 and 9
    */
   readonly judge: (proof: Proof, accessToken: string | null) => Promise<ValidProof>
   /**
-   * Records that a proof was used. Throws AppError `invalid_token` if any replica recorded it
-   * before.
+   * Records that a proof was used. Throws AppError `invalid_token` if it was used before at any
+   * replica.
    */
   readonly use: (shown: ValidProof) => Promise<void>
 }
 
-/** Returns the header of a 401 (RFC 9449 section 7.1). */
+/** Returns the challenge header for a 401 (RFC 9449 section 7.1). */
 export const challenge = (
   error: 'invalid_token' | 'invalid_dpop_proof' | 'use_dpop_nonce',
 ): Readonly<Record<string, string>> => ({
@@ -65,7 +66,7 @@ export function newProofs({
 }: Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'seenOnce'>): Proofs {
   const secret = newServerSecret(db, 'nonce')
 
-  /** Returns the nonce of a time slot, which every replica can compute and none stores. */
+  /** Returns the nonce of a time slot. Every replica computes the same nonce, so none is stored. */
   async function nonceOf(slot: number): Promise<string> {
     const mac = createHmac('sha256', await secret())
     return mac.update(`nonce ${slot}`).digest().subarray(0, 16).toString('base64url')
@@ -75,7 +76,8 @@ export function newProofs({
   let latest = { slot: -1, nonce: '' }
 
   /**
-   * Returns the nonce of the current slot. Cached, because every answer to a proof carries it.
+   * Returns the nonce of the current slot. It is cached, because every answer to a proof carries
+   * it.
    */
   async function nonceNow(): Promise<string> {
     const slot = slotNow()

@@ -1,7 +1,7 @@
 /**
- * Lists and ends the sessions of an account. A session without a proof of the device's key is not
- * listed, since its opener is unknown. The embedded daemon in the server's process needs no
- * proof: its session is listed only to itself, and ends with its device.
+ * Lists and ends an account's sessions. A session that has never proven the device's key is not
+ * listed, because it is not known who opened it. The embedded daemon in the server's process needs
+ * no proof. Its session is listed only to itself, and ends with its device.
  */
 import { pageOf } from '../../api/cursor.ts'
 import { type Page, timeAt } from '../../api/fields.ts'
@@ -17,9 +17,9 @@ const PREFIX = 'ses_'
 type Listed = Awaited<ReturnType<Service['sessions']['list']>>
 
 /**
- * Returns a page of the sessions of an account.
- * @param of `current`: the session of the caller, null for none; `within`: whether to list the
- *   session of the embedded daemon to other sessions
+ * Returns a page of an account's sessions.
+ * @param of `current`: the caller's session, or null; `within`: whether to list the embedded
+ *   daemon's session to other callers
  */
 export async function sessionPage(
   { db, now }: Pick<ServiceContext, 'db' | 'now'>,
@@ -72,8 +72,7 @@ export const sessions = (ground: ServiceContext): Service['sessions'] => ({
         'A session cannot end itself in this way. To sign out a device, run "countersignd logout" on it. The embedded account needs no sign-in.',
         { details: { state: 'current' } },
       )
-    // The deletion includes the access tokens of the session, and makes its refresh token
-    // invalid.
+    // This also deletes the session's access tokens and invalidates its refresh token.
     await ground.db.transaction().execute(async (trx) => {
       const ended = await trx
         .deleteFrom('sessions')
@@ -83,7 +82,7 @@ export const sessions = (ground: ServiceContext): Service['sessions'] => ({
         .returning(['device_id', 'last_seen_at'])
         .executeTakeFirst()
       if (ended === undefined) throw notFound('session')
-      // The device keeps the time, for users who decide which device to revoke.
+      // The time is kept with the device, for users who decide which device to revoke.
       await trx
         .updateTable('devices')
         .set({ seen_before_at: ended.last_seen_at })

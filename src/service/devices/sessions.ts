@@ -1,8 +1,9 @@
 /**
- * Sessions of devices. Both tokens are 32 random bytes, of which the database stores only the
- * SHA-256: a copy of the database gives no access. An access token is valid for an hour, beside
- * others of its session; the refresh token stays the same. Both require a proof of the device's
- * authentication key (RFC 9449), so a stolen token gives no access either.
+ * Sessions of devices. Access and refresh tokens are 32 random bytes. The database stores only
+ * their SHA-256, so a copy of the database gives no access. An access token is valid for one hour,
+ * and a session can have several. The refresh token does not change. Both can be used only with a
+ * proof of the device's authentication key (RFC 9449), so a stolen token alone gives no access
+ * either.
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
@@ -19,19 +20,19 @@ import type { Schema } from '../db/schema.ts'
 
 const ACCESS_MS = 3_600_000
 /**
- * How long a device may have a further session, so that concurrent sign-ins do not end each
- * other.
+ * How long a device may have several sessions, in milliseconds. Concurrent sign-ins must not end
+ * each other's sessions.
  */
 const BESIDE_MS = 5 * 60_000
 /** How many unproven sessions a device may have. */
 const MOST_UNPROVEN = 20
-/** The precision of `last_seen_at`, which avoids a write per request. */
+/** The precision of `last_seen_at`, in milliseconds. It avoids a write for every request. */
 const SEEN_MS = 60_000
 
 const newSecret = () => randomBytes(32).toString('base64url')
 const hashed = (secret: string) => hash('sha256', secret, 'hex')
 
-/** Makes an access token of a session, beside its existing ones. */
+/** Creates an access token for a session. Existing access tokens stay valid. */
 async function openAccess(db: Kysely<Schema>, session: string, now: number) {
   const access = newSecret()
   const expires = now + ACCESS_MS
@@ -54,8 +55,8 @@ async function dropExpired(db: Kysely<Schema>, device: string, now: number): Pro
 }
 
 /**
- * Deletes the expired tokens of a device and its sessions that were not proven in time.
- * @throws AppError `rate_limited` while it has too many other unproven sessions
+ * Deletes a device's expired access tokens, and its sessions that were not proven in time.
+ * @throws AppError `rate_limited` if the device still has too many unproven sessions
  */
 async function requireRoom(db: Kysely<Schema>, device: string, now: number): Promise<void> {
   await dropExpired(db, device, now)
@@ -78,9 +79,9 @@ async function requireRoom(db: Kysely<Schema>, device: string, now: number): Pro
 }
 
 /**
- * Opens a session of a device, beside its existing ones. The opener has not proven the device's
- * key yet, and only the embedded daemon in the server's process never does. Only the answer
- * contains the tokens.
+ * Opens a session for a device. Existing sessions stay valid for now. The session is unproven until
+ * its first proof of the device's key; the embedded daemon in the server's process needs none. Only
+ * the return value contains the tokens.
  */
 export async function openSession(
   db: Kysely<Schema>,
@@ -110,7 +111,7 @@ const ended = () =>
   })
 
 /**
- * Returns the session of an access token and its proof.
+ * Returns the session that an access token and its proof belong to.
  * @throws AppError `invalid_token`
  */
 export async function authenticate(
@@ -118,7 +119,7 @@ export async function authenticate(
   proofs: Proofs,
   { token, proof }: { token: string; proof: Proof | null },
 ): Promise<CallerSession & { scope: 'session' | 'device' }> {
-  // RFC 9449 section 7.2: a token that is bound to a key is not a bearer token.
+  // A token that is bound to a key must not be accepted as a bearer token (RFC 9449 section 7.2).
   if (proof === null)
     throw new AppError(
       'invalid_token',
@@ -127,7 +128,7 @@ export async function authenticate(
         headers: challenge('invalid_token'),
       },
     )
-  // Checks that need no query come first.
+  // The proof is verified first, because that needs no query.
   const shown = await proofs.judge(proof, token)
   const at = now()
   const row = await db
@@ -149,8 +150,8 @@ export async function authenticate(
     .where('auth_kid', '=', shown.thumbprint)
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
-  // Also for a token bound to another key, so that the error reveals nothing about a stolen
-  // token.
+  // A token that is bound to another key gets the same error, so that the error reveals nothing
+  // about a stolen token.
   if (row === undefined) throw ended()
   if (row.kind === 'machine') await requireActiveMachine(db, row.account_id)
   await proofs.use(shown)
@@ -170,14 +171,15 @@ export async function authenticate(
   }
 }
 
-/** An anonymous caller with a proof of a key. */
+/** An anonymous caller who has proven a key. */
 interface Proven extends Visitor {
-  /** The proof to record once it gave access. */
+  /** The proof, to be recorded as used when it has given access. */
   readonly shown: ValidProof
 }
 
 /**
- * Returns a caller with its proof, which is not recorded yet: anonymous callers cause no writes.
+ * Returns the caller that a proof proves. The proof is not recorded as used yet, so that anonymous
+ * callers cannot cause writes.
  */
 export async function provenBy(proofs: Proofs, proof: Proof): Promise<Proven> {
   const shown = await proofs.judge(proof, null)
@@ -213,8 +215,8 @@ export const session = (ground: ServiceContext, proofs: Proofs): Open['session']
     if (known.kind === 'machine') await requireActiveMachine(db, known.account_id)
     if (shown !== undefined) await proofs.use(shown)
     return events.transaction(async (trx) => {
-      // The update locks the session against deletion, and finds none if it was deleted just
-      // before.
+      // The update locks the session, so that it cannot be deleted. It changes no row if the
+      // session was just deleted.
       const row = await trx
         .updateTable('sessions')
         .set({ last_seen_at: at, proven: 1 })
@@ -222,7 +224,8 @@ export const session = (ground: ServiceContext, proofs: Proofs): Open['session']
         .returning(['id', 'device_id', 'created_at'])
         .executeTakeFirst()
       if (row === undefined) throw unknownSession()
-      // Deletes the sessions that this one replaces. Sessions opened at the same time stay.
+      // Deletes the device's older sessions, which this one replaces. Sessions opened at about the
+      // same time stay.
       await trx
         .deleteFrom('sessions')
         .where('device_id', '=', row.device_id)
@@ -241,7 +244,7 @@ export const currentSession = ({ db }: ServiceContext): Service['currentSession'
     const device = deviceOf(context)
     const { session } = context
     await db.transaction().execute(async (trx) => {
-      // A device that leaves before another device added it is deleted.
+      // A device that signs out before it was added to the key log is deleted.
       await trx
         .deleteFrom('devices')
         .where('id', '=', device)

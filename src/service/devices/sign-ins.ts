@@ -1,7 +1,7 @@
 /**
- * Sign-ins: how a user proves an identity before there is a device. A request for a code reveals
- * nothing about the address: the mail and the answer are the same whether or not it has an
- * account.
+ * Sign-ins: how a user proves an identity before the device is enrolled. A request for a code
+ * reveals nothing about the address, because the mail and the response are the same whether or not
+ * it has an account.
  */
 import { timeAt } from '../../api/fields.ts'
 import { invalid } from '../../api/input.ts'
@@ -19,18 +19,20 @@ import { codeMessage } from '../mail/messages.ts'
 
 /** A credential for an account: a person's code, or a machine account's assertion. */
 export interface Credential {
-  /** The only account that it serves; null if it may make one. */
+  /** The only account that the credential can be used for; null if it may create an account. */
   readonly account: string | null
-  /** The machine that it proves, if that has no account yet. */
+  /**
+   * The machine that the credential proves, if that machine has no account id yet; otherwise null.
+   */
   readonly machine: string | null
-  /** null for an assertion, which is now used. */
+  /** The code; null if the credential is an assertion, which is then used up. */
   readonly code: PresentedCode | null
 }
 
 /**
  * Checks the presented credential.
- * @throws AppError `validation_failed` unless there is exactly one; `invalid_token` for a code,
- *   `invalid_client` for an assertion
+ * @throws AppError `validation_failed` unless there is exactly one credential; `invalid_token` for
+ *   an invalid code, `invalid_client` for an invalid assertion
  */
 export async function checkCredential(
   ground: ServiceContext,

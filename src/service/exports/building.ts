@@ -1,6 +1,6 @@
 /**
- * Builds exports in the background, one at a time in each server process. The builder yields to
- * other requests between pages.
+ * Builds exports in the background. Each server process builds one export at a time, and serves
+ * other requests between its pages.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Account } from '../../api/port.ts'
@@ -11,19 +11,20 @@ import { type Step, zipOf } from './zip.ts'
 import type { ServiceContext } from '../context.ts'
 
 /**
- * The longest time between renewals of the lease, and the shortest between writes of progress.
+ * When a builder writes to its lease, in milliseconds. It renews the lease after RENEWS_MS at the
+ * latest, and stores a changed progress after TELLS_MS at the earliest.
  */
 const RENEWS_MS = 10_000
 const TELLS_MS = 500
-/** How long the file is stored. */
+/** How long a finished file is stored, in milliseconds. */
 const KEPT_MS = 7 * 24 * 3_600_000
 /**
- * Bounds of the delay before the next run: the clocks of replicas differ, and timers have a
- * maximum.
+ * The shortest and longest delay before the next run, in milliseconds. The lower limit is needed
+ * because replicas' clocks differ, the upper limit because timers have a maximum.
  */
 const SOONEST_MS = 1_000
 const LATEST_MS = 24 * 3_600_000
-/** The delay after an outage of the database. */
+/** The delay after a database outage, in milliseconds. */
 const RETRY_MS = 30_000
 
 const UNBUILT =
@@ -32,20 +33,20 @@ const UNBUILT =
 
 export interface Exporter {
   /**
-   * Starts a run in the background: builds queued and abandoned exports and deletes expired
+   * Starts a run in the background. It builds queued and abandoned exports, and deletes expired
    * files.
    */
   wake(): void
 }
 
-/** The server is shutting down. */
+/** Thrown to end a build because the server is shutting down. */
 class Closing extends Error {}
 
 /**
- * Returns the exporter of a server.
- * @param of `accountOf`: the account operations for a caller without a device; `isAway`: whether
- *   an error is an outage of the database; `signal`: aborts when the server shuts down, which
- *   leaves unfinished exports to the next server
+ * Creates the exporter of a server process.
+ * @param of `accountOf`: returns an account's calls for a caller without a device; `isAway`:
+ *   whether an error is a database outage; `signal`: aborts when the server shuts down. Unfinished
+ *   exports are then left to another server.
  */
 export function newExporter(of: {
   ground: Pick<ServiceContext, 'db' | 'events' | 'background' | 'now'>
@@ -82,7 +83,7 @@ export function newExporter(of: {
     }
   }
 
-  /** Builds the file and stores it in parts. Returns its size in bytes. */
+  /** Builds the file and stores it in parts. Returns the file's size in bytes. */
   async function store(job: Job): Promise<number> {
     const source = { db, id: job.account, account: accountOf(job.account), now }
     let seq = 0
@@ -120,7 +121,7 @@ export function newExporter(of: {
 
   async function giveUp(job: Job, cause: unknown): Promise<void> {
     if (cause instanceof Lost) return
-    // The next server need not wait for the end of the lease.
+    // Queued again, so that the next server does not have to wait until the lease expires.
     if (cause instanceof Closing) return leases.end(db, job, { state: 'queued' })
     const isOutage = cause instanceof AppError && cause.code === 'backend_unavailable'
     if (isOutage || isAway(cause)) throw cause
@@ -133,7 +134,8 @@ export function newExporter(of: {
       await finish(job, await store(job))
     } catch (cause) {
       await giveUp(job, cause).catch((error: unknown) => {
-        // The export or its account was deleted: there is no state to update.
+        // If the lease is lost, the export or its account was deleted, and there is no state to
+        // update.
         if (!(error instanceof Lost)) throw error
       })
     }
@@ -153,7 +155,7 @@ export function newExporter(of: {
     }
   }
 
-  /** Schedules the next run for when another builder's lease ends or a file expires. */
+  /** Schedules the next run for the time when another builder's lease ends or a file expires. */
   async function plan(): Promise<void> {
     const lease = await db
       .selectFrom('exports')

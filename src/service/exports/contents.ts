@@ -1,5 +1,5 @@
 /**
- * The contents of an export: one JSON file for each kind of data that the server has of an
+ * The contents of an export: a JSON file for each kind of data that the server has about an
  * account.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -18,27 +18,29 @@ import {
 } from './rows.ts'
 import { profilesOf } from '../accounts/key-log-rows.ts'
 
-/** Tables that may have so many rows that they are counted beforehand, to report the progress. */
+/**
+ * Tables that can have many rows. Their rows are counted before the build, to report its progress.
+ */
 type Counted = 'guest_codes' | 'stamps' | 'verifications'
 
 interface File {
   readonly file: string
-  /** A description for the reader of the export. */
+  /** What the file contains, for the person who reads the export. */
   readonly about: string
 }
 
-/** A file with one object, as the route returns it. */
+/** A file with one object, exactly as the API returns it. */
 interface One extends File {
   readonly one: (of: Source) => Promise<unknown>
 }
 
-/** A file with an array, in pages that are each built without yielding. */
+/** A file with an array. It is built page by page, and other requests can run between two pages. */
 interface Many extends File {
   readonly pages: (of: Source) => AsyncIterable<readonly unknown[]>
   readonly counted?: Counted
 }
 
-/** The number of rows that one query counts. */
+/** How many rows one query counts at most. */
 const COUNTED = 20_000
 
 /** The files, in their order in the ZIP. */
@@ -173,7 +175,7 @@ export const CONTENTS: readonly (One | Many)[] = [
   },
 ]
 
-/** Returns the number of rows of a table that belong to an account. */
+/** Returns how many rows of a table belong to the account. */
 async function rowsOf(table: Counted, { db, id }: Pick<Source, 'db' | 'id'>): Promise<number> {
   let rows = 0
   for (let last = ''; ;) {
@@ -195,7 +197,7 @@ async function rowsOf(table: Counted, { db, id }: Pick<Source, 'db' | 'id'>): Pr
   }
 }
 
-/** Returns the number of steps of a build: one for each file, and one for each counted row. */
+/** Returns the number of steps of a build: the number of files plus the number of counted rows. */
 export async function stepsOf(of: Pick<Source, 'db' | 'id'>): Promise<number> {
   let steps = CONTENTS.length
   for (const content of CONTENTS)
@@ -205,8 +207,8 @@ export async function stepsOf(of: Pick<Source, 'db' | 'id'>): Promise<number> {
 }
 
 /**
- * Returns the text of the file `README.txt`.
- * @param at Unix milliseconds
+ * Returns the content of `README.txt`.
+ * @param at when the export is built, Unix milliseconds
  */
 export function readme(id: string, at: number): string {
   const width = Math.max(...CONTENTS.map(({ file }) => file.length))

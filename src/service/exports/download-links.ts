@@ -1,8 +1,8 @@
 /**
- * Links to the files of exports, and the file for a caller with a valid link, streamed part by part
- * as the client reads it. A link alone opens the file. It therefore states when it expires and for
- * which API token it was made, and it is signed with a secret that only the servers of this
- * database have. A link ends with its token.
+ * Download links for export files. Anyone with a valid link can download the file, without another
+ * credential. Therefore a link contains its expiry and the API token for which it was made, and is
+ * signed with a secret that only the servers of this database have. A link is no longer valid after
+ * its token has ended. The file is streamed part by part as the client reads it.
  */
 import type { Kysely } from 'kysely'
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
@@ -15,16 +15,19 @@ import type { Schema } from '../db/schema.ts'
 import { newServerSecret } from '../db/server-secrets.ts'
 import { machineTokenState } from '../devices/machine-tokens.ts'
 
-/** How long the end of a token is stored: a request that began earlier may still make a link. */
+/**
+ * How long the end of a token is stored, in milliseconds. It is longer than a link is valid,
+ * because a request that began before the token ended may still create a link.
+ */
 const ENDED_MS = 2 * DOWNLOAD_LINK_MS
 
-/** The parts of a link. */
+/** The values in a link. */
 interface SignedLink {
   /** The id of the export. */
   readonly id: string
   /** When the link expires: Unix seconds, in digits. */
   readonly expires: string
-  /** The id of the API token that asked for the link; empty for a session. */
+  /** The id of the API token with which the link was requested; empty for a session. */
   readonly holder: string
   /** HMAC-SHA256, base64url. */
   readonly signature: string
@@ -32,9 +35,9 @@ interface SignedLink {
 
 interface DownloadLinks {
   /**
-   * Makes a link to an export, good for five minutes.
-   * @param of `holder` is the id of the token that asks, or null for a session; `until` (Unix
-   *   milliseconds) when the file is deleted or the token expires: no link is good for longer
+   * Creates a link to an export, which is valid for at most five minutes.
+   * @param of `holder`: the id of the caller's token, or null for a session; `until`: the latest
+   *   expiry of the link in Unix milliseconds, when the file is deleted or the token expires
    * @returns `expires`: Unix milliseconds
    */
   readonly linkTo: (of: {
@@ -44,9 +47,9 @@ interface DownloadLinks {
   }) => Promise<{ url: string; expires: number }>
   /** Returns whether a link has a valid signature and has not expired. */
   readonly isGood: (link: SignedLink) => Promise<boolean>
-  /** Returns whether the token of a link has ended. */
+  /** Returns whether the token for which a link was made has ended. */
   readonly hasEnded: (account: string, holder: string) => Promise<boolean>
-  /** Ends the links of a daemon's token of this account. */
+  /** Ends the links made for a token of one of the account's daemons. */
   readonly end: (account: string, holder: string) => Promise<void>
 }
 
@@ -79,14 +82,15 @@ export function newDownloadLinks({
     },
 
     isGood: async ({ id, expires, holder, signature }) => {
-      // Compared as text: another spelling of the same number or bytes is not the same link.
+      // Compared as text, so that another spelling of the same number or bytes is not accepted.
       const expected = Buffer.from(await sign(id, expires, holder))
       const given = Buffer.from(signature)
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false
       return Number(expires) * 1000 > now()
     },
 
-    // The table has the tokens of machine accounts. Of a daemon's tokens only the end is stored.
+    // Machine accounts' tokens are in a table. For a daemon's tokens, the server stores only that
+    // they have ended.
     hasEnded: async (account, holder) => {
       if (holder === '') return false
       const { kind } = await db
@@ -117,9 +121,7 @@ export function newDownloadLinks({
   }
 }
 
-/**
- * One error for a link that is wrong or expired and for a deleted file: it does not reveal which.
- */
+/** Returns the error for a wrong or expired link or a deleted file. It does not reveal which. */
 const noSuchFile = () =>
   new AppError(
     'not_found',
@@ -127,8 +129,9 @@ const noSuchFile = () =>
   )
 
 /**
- * Yields the file of an export, part by part.
- * @throws AppError `not_found` if the file is deleted meanwhile: the response is then incomplete
+ * Yields an export file, part by part.
+ * @throws AppError `not_found` if the file is deleted while it is being read. The response is then
+ *   incomplete.
  */
 async function* piecesOf(db: Kysely<Schema>, id: string, size: number): AsyncGenerator<Uint8Array> {
   let sent = 0

@@ -1,7 +1,7 @@
 /**
- * Exports: all data that the account server has of an account, in one file. The request for an
- * export returns at once. The server builds the file in the background, stores it for a week, and
- * serves it by a link that is good for five minutes.
+ * Exports: all data that the account server has about an account, in one file. A request for an
+ * export returns immediately. The server builds the file in the background, stores it for a week,
+ * and serves it at a link that is valid for five minutes.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -22,7 +22,7 @@ import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 const PREFIX = 'exp_'
-/** The most exports of an account. */
+/** The maximum number of exports of an account. */
 const MOST = 20
 
 const BRAKE: Brake = {
@@ -50,7 +50,7 @@ const resource = (row: Row, now: number): Export => ({
   created_at: timeAt(row.created_at),
 })
 
-/** Returns the error for an export without a file, by its state. */
+/** Returns the error for an export that has no file because of its state. */
 const notReady = (state: Export['state']) => {
   const why = {
     queued: 'This export is waiting to be built. Try again later.',
@@ -64,7 +64,7 @@ const notReady = (state: Export['state']) => {
 
 /**
  * Checks that an account may request another export.
- * @throws AppError `conflict` while one is being built or when the account has the most allowed
+ * @throws AppError `conflict` if an export is being built, or if the account has the maximum number
  */
 async function requireRoom(trx: Transaction<Schema>, account: string): Promise<void> {
   const rows = await trx
@@ -87,8 +87,8 @@ async function requireRoom(trx: Transaction<Schema>, account: string): Promise<v
 
 /** Deletes an export and its file. Returns 1, or 0 if another request deleted it first. */
 async function removed(db: Kysely<Schema>, id: string): Promise<number> {
-  // From now on no builder writes it and no link opens it, even if the steps below are
-  // interrupted.
+  // From now on no builder can write to the export and no link is valid for it, even if the steps
+  // below are interrupted.
   await db
     .updateTable('exports')
     .set({
@@ -108,9 +108,9 @@ async function removed(db: Kysely<Schema>, id: string): Promise<number> {
 }
 
 /**
- * Makes a link to a finished export.
- * @param of `holder` is the id of the token that asks, `tokenExpiry` (Unix milliseconds) when it
- *   expires
+ * Creates a link to a finished export.
+ * @param of `holder`: the id of the caller's token, or null for a session; `tokenExpiry`: when that
+ *   token expires, Unix milliseconds, or null
  * @throws AppError `not_found`, `export_not_ready`
  */
 async function linkTo(
@@ -134,7 +134,7 @@ async function linkTo(
 }
 
 /**
- * Returns the export operations of accounts.
+ * Returns the operations on an account's exports.
  * @param exporter builds the requested exports
  */
 export const exports = (ground: ServiceContext, exporter: Exporter): Service['exports'] => {
@@ -147,7 +147,7 @@ export const exports = (ground: ServiceContext, exporter: Exporter): Service['ex
         PREFIX,
       )
       const at = now()
-      // A builder may have stopped unnoticed: the exporter then starts again.
+      // A builder may have stopped without a trace, so the exporter looks for work again.
       if (rows.some(({ state }) => state === 'queued' || state === 'building')) exporter.wake()
       return pageOf(
         rows.map((row) => resource(row, at)),
@@ -158,7 +158,7 @@ export const exports = (ground: ServiceContext, exporter: Exporter): Service['ex
     create: async (_, { account }) => {
       const id = await db.transaction().execute(async (trx) => {
         const at = now()
-        // Of two requests at the same moment, the second sees the first.
+        // Because of this lock, of two concurrent requests the second sees the export of the first.
         await lockAccount(trx, account)
         await requireRoom(trx, account)
         await countTryIn(trx, account, BRAKE, at)
@@ -193,7 +193,10 @@ export const exports = (ground: ServiceContext, exporter: Exporter): Service['ex
   }
 }
 
-/** Links for the API tokens of a daemon. This server has no table of those tokens. */
+/**
+ * Links for the API tokens of a daemon. The server has no table of these tokens, so the daemon
+ * sends the token's id and expiry.
+ */
 export const downloads = (ground: ServiceContext): Service['downloads'] => ({
   create: ({ body }, { account }) => {
     const { export_id: id, token_id: holder, token_expires_at: expiry } = body

@@ -1,7 +1,7 @@
 /**
- * Leases of exports. A builder takes an export by a lease. When its server stops, another builder
- * starts the export again from the beginning. Every write checks that the lease is still valid,
- * so of two builders of one export only one has an effect.
+ * Leases of exports. A builder must have a lease to build an export. If its server stops, the lease
+ * expires, and another builder builds the export again from the beginning. Every write checks that
+ * the lease is still valid, so that two builders can never both write to one export.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ExpressionBuilder, Kysely } from 'kysely'
@@ -9,13 +9,13 @@ import { newId } from '../../crypto/encoding/id.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** In bytes. */
+/** The size of a stored part of a file, in bytes. */
 export const PIECE_BYTES = 64 * 1024
 
-/** The number of parts that one query deletes: more would delay other requests noticeably. */
+/** How many parts one query deletes. More would noticeably delay other requests. */
 const AT_ONCE = 16
 
-/** Deletes the file of an export that has no builder, a few parts at a time. */
+/** Deletes an export's file, a few parts at a time. The export must have no builder. */
 export async function deleteParts(db: Kysely<Schema>, id: string): Promise<void> {
   for (;;) {
     const rows = await db
@@ -36,7 +36,7 @@ export async function deleteParts(db: Kysely<Schema>, id: string): Promise<void>
   }
 }
 
-/** A builder without a write for this long counts as gone. */
+/** How long a lease is valid after each write, in milliseconds. */
 const LEASE_MS = 30_000
 
 /** An export that is being built. Each attempt has its own builder id. */
@@ -46,7 +46,7 @@ export interface Job {
   readonly builder: string
 }
 
-/** The lease is lost: the export was deleted, or another builder has it. */
+/** Thrown if the lease is lost, because the export was deleted or another builder has taken it. */
 export class Lost extends Error {}
 
 /** Returns a condition for exports that have no builder. */
@@ -58,17 +58,17 @@ const isFree = (at: number) => (of: ExpressionBuilder<Schema, 'exports'>) =>
 
 interface Leases {
   /**
-   * Takes the oldest export without a builder and deletes the parts of an earlier attempt.
-   * Returns null when there is none.
+   * Takes the oldest export without a builder, and deletes the parts that an earlier attempt
+   * stored. Returns null if there is none.
    */
   readonly take: () => Promise<Job | null>
   /**
-   * Writes to an export and renews the lease.
+   * Renews the lease, and stores the progress in percent if it is given.
    * @throws Lost
    */
   readonly hold: (db: Kysely<Schema>, job: Job, progress?: number) => Promise<void>
   /**
-   * Writes to an export for the last time and ends the lease.
+   * Writes an export's final values and ends the lease.
    * @throws Lost
    */
   readonly end: (db: Kysely<Schema>, job: Job, values: End) => Promise<void>
@@ -88,7 +88,7 @@ export function newLeases({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Leas
     if (held !== 1n) throw new Lost('The lease of an export was lost.')
   }
 
-  /** Takes an export. Of several builders at once, one succeeds and gets true. */
+  /** Tries to take an export. If several builders try at the same time, only one gets true. */
   async function isTaken({ id, builder }: Job, at: number) {
     const { numUpdatedRows: taken } = await db
       .updateTable('exports')
@@ -113,7 +113,7 @@ export function newLeases({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Leas
         if (found === undefined) return null
         const job = { ...found, builder: newId('', at) }
         if (!(await isTaken(job, at))) continue
-        // The previous builder can no longer write.
+        // This is safe now, because the previous builder can no longer write.
         await deleteParts(db, job.id)
         return job
       }

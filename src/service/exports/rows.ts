@@ -1,7 +1,7 @@
 /**
- * The data of an export, in pages that are each built without yielding: lists as the account's
- * own routes return them, and data that is on no route, read from the tables as the server
- * received it.
+ * The data of an export, page by page. Lists are the same as the account's own routes return. Data
+ * that no route returns is read from the tables, in the form in which the server received it. Other
+ * requests can run between two pages.
  */
 import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -9,19 +9,19 @@ import type { Account } from '../../api/port.ts'
 import type { Schema } from '../db/schema.ts'
 import { sessionPage } from '../devices/session-list.ts'
 
-/** The account of the export, and where its data comes from. */
+/** The account to export, and access to its data. */
 export interface Source {
   readonly db: Kysely<Schema>
   readonly id: string
-  /** The account operations for a caller without a device. */
+  /** The account's calls, for a caller without a device. */
   readonly account: Account
-  /** Unix milliseconds. */
+  /** Returns the time in Unix milliseconds. */
   readonly now: () => number
 }
 
-/** The rows read or built at once: few enough that other requests do not wait noticeably. */
+/** The number of rows per page, so small that other requests are not delayed noticeably. */
 const PAGE = 50
-/** The same for rows that may be long. */
+/** The number of rows per page for rows that may be long. */
 const SHORT_PAGE = 20
 
 interface Page<T> {
@@ -30,7 +30,7 @@ interface Page<T> {
 }
 type List<T> = (query: { limit: number; cursor?: string }) => Promise<Page<T>>
 
-/** Yields the pages of a list route, to its end. */
+/** Yields all pages of a list route. */
 export async function* listed<T>(list: List<T>): AsyncGenerator<readonly T[]> {
   let query: { limit: number; cursor?: string } = { limit: PAGE }
   for (;;) {
@@ -42,8 +42,9 @@ export async function* listed<T>(list: List<T>): AsyncGenerator<readonly T[]> {
 }
 
 /**
- * Yields the pages of a table.
- * @param behind returns at most `size` rows: those after the given one in order, or the first
+ * Yields all pages of a table.
+ * @param behind returns the next rows after `last`, or the first rows if `last` is null; at most
+ *   `size`
  */
 async function* paged<T>(
   size: number,
@@ -75,12 +76,12 @@ const newestFirst = <T extends 'chat_turns' | 'feedback' | 'stamps'>(
     return rows as unknown as (Schema[T] & { id: string })[]
   })
 
-/** Maps each row of the pages. */
+/** Converts each row of the pages with `tell`. */
 async function* told<T, U>(pages: AsyncIterable<readonly T[]>, tell: (row: T) => U) {
   for await (const rows of pages) yield rows.map(tell)
 }
 
-/** Yields the trust cards as the route returns them, each with its history. */
+/** Yields the trust cards as the API returns them, each with its whole history. */
 export async function* trustCards({ account }: Source) {
   for await (const cards of listed((query) => account.trustCards.list(query)))
     for (const card of cards) {
@@ -93,13 +94,13 @@ export async function* trustCards({ account }: Source) {
 }
 
 /**
- * Yields the sessions, with that of the daemon in the server's own process. The route lists that
- * session only to itself.
+ * Yields the sessions, including the embedded daemon's session. The API lists that session only to
+ * the embedded daemon itself.
  */
 export const sessions = ({ db, id: account, now }: Source) =>
   listed((query) => sessionPage({ db, now }, query, { account, current: null, within: true }))
 
-/** Yields the API tokens. The account server makes tokens for machine accounts only. */
+/** Yields the API tokens that this server made. It makes tokens only for machine accounts. */
 export async function* apiTokens({ account }: Source) {
   const { user } = await account.context.read({})
   if (user.kind === 'machine') yield* listed((query) => account.machineTokens.list(query))

@@ -1,6 +1,6 @@
 /**
- * The file of an export: a ZIP that is built while it is read, page by page, so that it is never
- * in memory as a whole.
+ * The export file: a ZIP that is built page by page while it is being read, so that it is never in
+ * memory as a whole.
  */
 import { Readable } from 'node:stream'
 import { CONTENTS, readme, stepsOf } from './contents.ts'
@@ -10,14 +10,14 @@ import { PIECE_BYTES } from './leases.ts'
 type Content = (typeof CONTENTS)[number]
 
 /**
- * Called between pages with the progress in per cent, below 100. An error that it throws ends the
- * build.
+ * Called between pages with the progress in percent (0 to 99). If it throws, the build ends with
+ * that error.
  */
 export type Step = (percent: number) => Promise<void>
 
 /**
- * Yields the JSON of a file, a page at a time.
- * @param done is called with the number of counted rows
+ * Yields the JSON text of a file, one page at a time.
+ * @param done called with the number of steps that were completed
  */
 async function* jsonOf(content: Content, of: Source, done: (rows: number) => Promise<void>) {
   if ('one' in content) {
@@ -37,8 +37,8 @@ async function* jsonOf(content: Content, of: Source, done: (rows: number) => Pro
 }
 
 /**
- * Yields the bytes of an export in pieces of one size; the last piece may be shorter.
- * @param at when it is built, Unix milliseconds
+ * Yields the bytes of an export file in pieces of PIECE_BYTES. The last piece may be shorter.
+ * @param options `at`: when the export is built, Unix milliseconds
  */
 export async function* zipOf(
   source: Source,
@@ -59,7 +59,7 @@ export async function* zipOf(
   for (const content of CONTENTS)
     zip.addReadStreamLazy(content.file, options, (give) => {
       reading = Readable.from(jsonOf(content, source, done), { objectMode: false })
-      // The library forwards bytes, not errors.
+      // The library forwards only bytes, so errors are forwarded here.
       reading.once('error', (error) => out.destroy(error))
       give(null, reading)
     })

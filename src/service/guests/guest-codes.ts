@@ -1,8 +1,8 @@
 /**
- * Guest codes. The device makes and stores the secret. The server stores only that the code exists,
+ * Guest codes. A device creates and stores the secret. The server stores only that the code exists,
  * when it expires and whether its page was opened. A revoked code stays in the list, so that its
- * owner sees what happened to it. The server puts the secret of the guest into a mail at the
- * request of the device, and stores it nowhere.
+ * owner sees what happened to it. If a device asks for it, the server mails the secret to the
+ * guest, without storing it.
  */
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import { createHash } from 'node:crypto'
@@ -29,10 +29,7 @@ type Row = Schema['guest_codes'] & {
   readonly external_member_name: string | null
 }
 
-/**
- * Returns the state of a guest code. `revoked` comes before `expired`, since the owner revoked
- * it.
- */
+/** Returns the state of a guest code. A code that is both revoked and expired counts as revoked. */
 export function guestCodeState(row: Pick<Row, 'revoked_at' | 'expires_at'>, now: number) {
   if (row.revoked_at !== null) return 'revoked'
   return row.expires_at <= now ? 'expired' : 'active'
@@ -70,7 +67,7 @@ const guestCodeRows = (db: Kysely<Schema>) =>
         .as('external_member_name'),
     )
 
-/** Returns a condition for guest codes in a state, equal to `guestCodeState`. */
+/** Returns a condition for guest codes to which `guestCodeState` gives this state. */
 const isInState = (
   of: ExpressionBuilder<Schema, 'guest_codes'>,
   state: GuestCode['state'],
@@ -136,7 +133,7 @@ export const deviceGuestCodes = (ground: ServiceContext): Service['deviceGuestCo
         })
         .onConflict((conflict) => conflict.doNothing())
         .execute()
-      // A device that lost the response sends the request again and gets the stored code.
+      // A device that lost the response sends the request again, and gets the stored code.
       return guestCodeRows(trx)
         .where('id', '=', id)
         .where('account_id', '=', account)
@@ -166,7 +163,9 @@ const SENT_TO_ONE: Brake = {
   told: 'Too many guest codes were mailed to this address. The limit is 5 an hour.',
 }
 
-/** Mails to one mailbox from all accounts: the owner of the mailbox may be a stranger. */
+/**
+ * The limit for mails to one mailbox from all accounts. The owner of the mailbox may be a stranger.
+ */
 const MAILS: Allowance = { what: 'guest mail', most: 10, periodMs: HOUR_MS }
 
 const crowded = () =>
@@ -177,12 +176,13 @@ const crowded = () =>
   )
 
 /**
- * Returns the mailbox of an address as SHA-256 in hex, for counting attempts without the address.
+ * Returns the SHA-256 of an address's mailbox in hex. Attempts are counted by it, so that the
+ * address is not stored.
  */
 const tagOf = (address: string) => createHash('sha256').update(mailboxOf(address)).digest('hex')
 
 /**
- * Returns a guest code with the address of its external member.
+ * Returns a guest code with the mail address of its external member.
  * @throws AppError `not_found`
  */
 async function guestCodeOf(db: Kysely<Schema>, { account, id }: { account: string; id: string }) {
@@ -207,7 +207,7 @@ const nowhere = () =>
     },
   ])
 
-/** Mails the link of a guest code. The mail is sent after the response. */
+/** Mails a guest code's link. The mail is sent in the background. */
 const sendBy =
   ({ db, now, mail, background, publicUrl }: ServiceContext): Service['deviceGuestCodes']['send'] =>
   async ({ id, body }, { account }) => {

@@ -1,11 +1,11 @@
 /**
- * The public code (protocol, section 6). The account server stores the secret of the code, since it
- * resolves words to accounts for strangers. The server could therefore impersonate the owner of the
- * code, but only with this code.
+ * Public codes (protocol, section 6). The account server finds accounts by words for strangers, so
+ * it must have the secret of each public code. The server could therefore impersonate the owner of
+ * a code, but only where that code is used.
  *
- * The words of every active code, for the current minute and the adjacent ones, are in memory. They
- * are computed on demand, in slices, and follow the table: each call first reads the rows that
- * changed. A match in memory is a candidate, which the row then confirms.
+ * The words of every active code, for the current minute and the adjacent ones, are cached in
+ * memory. They are computed on demand, in slices. Each call first reads the rows that changed since
+ * the last call. A match in memory is only a candidate, which is then checked against its row.
  */
 import type { Kysely } from 'kysely'
 import { setImmediate } from 'node:timers/promises'
@@ -24,17 +24,19 @@ import { type Brake, countTry } from '../db/attempts.ts'
 import { judged } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** Computes this many keys or words before yielding to the event loop: a few milliseconds. */
+/**
+ * How many keys or words are computed before other requests can run; this takes a few milliseconds.
+ */
 const SLICE = 200
-/** The number of rows that one query reads. */
+/** How many rows one query reads at most. */
 const BATCH = 1000
 
-/** Returns the words of an account in a window, as one number. */
+/** Returns an account's words in a window, as one number. */
 type Says = (window: number) => number
 
 /**
- * Returns the function that computes the words of an account.
- * @param k the secret of the code in base64url, as in the table
+ * Returns a function that computes an account's words.
+ * @param k the code's secret in base64url, as stored in the table
  */
 function saysOf(account: string, k: string): Says {
   const subject = parseId(ID_PREFIX.account, account)
@@ -50,19 +52,19 @@ interface Found {
 
 interface PublicWords {
   /**
-   * Returns the accounts with an active public code that shows these words now.
-   * @param indices the words by their indices
+   * Returns the accounts with an active public code that has these words now.
+   * @param indices the words, as indices in the word list
    */
   find(indices: readonly number[]): Promise<Found[]>
 }
 
-/** Returns the words of the active public codes of a database. */
+/** Creates the cache of words of a database's active public codes. */
 function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): PublicWords {
-  /** The accounts with an active code. */
+  /** The accounts with an active code, each with the function that computes its words. */
   const speakers = new Map<string, Says>()
   /**
-   * Accounts by window and words. An account that switched its code off stays until the window
-   * ends.
+   * Account ids by window and words. An account that has switched its code off stays until the
+   * window is deleted.
    */
   const windows = new Map<number, Map<number, string[]>>()
   let seen = 0
@@ -81,7 +83,9 @@ function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Public
     if (!others.includes(account)) said.set(words, [...others, account])
   }
 
-  /** Reads the rows that changed after the last `turn`. Returns whether there may be more. */
+  /**
+   * Reads rows that changed after the last turn read. Returns whether there may be more such rows.
+   */
   async function follow(): Promise<boolean> {
     const changed = await codes(db).where('turn', '>', seen).orderBy('turn').limit(BATCH).execute()
     for (const { account_id: account, k, public_code, turn } of changed) {
@@ -97,7 +101,7 @@ function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Public
     return changed.length === BATCH
   }
 
-  /** Computes the words of the accepted windows and deletes those of the others. */
+  /** Computes the words of the accepted windows, and deletes the words of other windows. */
   async function turnTo(accepted: readonly number[]): Promise<void> {
     for (const window of windows.keys()) if (!accepted.includes(window)) windows.delete(window)
     for (const window of accepted) {
@@ -119,8 +123,8 @@ function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Public
   let next: Promise<void> | null = null
 
   /**
-   * Brings the words up to date as of this call. A refresh that is already running may have read
-   * the table before the call, so the call waits for the next one.
+   * Brings the words up to date with the table at the time of this call. If a refresh is running,
+   * it may have read the table before this call, so the call waits for the following refresh.
    */
   function refreshed(): Promise<void> {
     if (running === null)
@@ -134,7 +138,7 @@ function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Public
     return (next ??= running.then(joined, joined))
   }
 
-  /** Returns the candidates with stored codes that still show these words. */
+  /** Returns the candidates that still have these words according to their rows. */
   async function confirmed(found: Found[], words: number): Promise<Found[]> {
     if (found.length === 0) return []
     const rows = await activeCodes(db)
@@ -180,7 +184,8 @@ export const publicCode = ({ db }: ServiceContext): Service['publicCode'] => ({
   },
 
   /**
-   * Returns null unless the code is active: a device makes a new secret to switch the code on.
+   * Returns the code's secret; null unless the code is active. To switch a code on, a device
+   * creates a new secret.
    */
   read: async (_, session) => {
     await requireApproved(db, session)
@@ -202,7 +207,10 @@ async function profilesOf(db: Kysely<Schema>, accounts: readonly string[]) {
   return new Map(rows.map((row) => [row.id, { ...row }]))
 }
 
-/** Returns a time in Unix seconds from a signed structure that was checked when it was stored. */
+/**
+ * Returns a time from a signed structure in the API's format. The structure was verified before it
+ * was stored.
+ */
 const timeIn = (jws: string, typ: 'stamp+jws' | 'receipt+jws', member: string) =>
   timeAt(Number(parseJws(jws, typ).payload.get(member)) * 1000)
 
@@ -232,7 +240,8 @@ export const lookups = (ground: ServiceContext): Service['lookups'] => {
     create: async ({ body }, { account }) => {
       await countTry(ground, account, LOOK_UPS)
       const all = await words.find(body.words)
-      // The caller's own words are an echo and prove nothing about another account.
+      // If the words are the caller's own, they are an echo and prove nothing about another
+      // account.
       const found = all.filter((one) => one.account !== account)
       const profiles = await profilesOf(
         db,

@@ -1,8 +1,8 @@
 /**
- * Requests at open links before the owner sees them. A request stays unconfirmed until the link
- * that was sent to its mailbox is used. From then on the owner sees it, and is notified. The
- * requester learns nothing about that mailbox. The database stores only the SHA-256 of the link's
- * token.
+ * Requests at open links that are not confirmed yet. A request is unconfirmed until the link that
+ * was mailed to its mailbox is used. Then the owner is notified and can see the request. The
+ * requester learns nothing about the mailbox. The database stores only the SHA-256 of the mailed
+ * link's token.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { is } from 'valibot'
@@ -18,13 +18,16 @@ import { dropUnconfirmed, OPEN_LINK_REQUEST_PREFIX } from './open-link-requests.
 const HOUR_MS = 3_600_000
 const LIFETIME_HOURS = 24
 /**
- * The maximum of requests at the links of one owner in an hour. Each causes a mail to an address
- * that a stranger entered.
+ * How many requests per hour all links of one owner accept. Each request causes a mail to an
+ * address that a stranger entered.
  */
 const MOST_AN_HOUR = 100
-/** The maximum of requests that wait for the owner's answer. */
+/** How many requests may wait for the owner's answer. */
 const MOST_WAITING = 1000
-/** For all links together: the mailbox may belong to a person who made no request. */
+/**
+ * The limit for mails to one mailbox, for all links together. The mailbox may belong to a person
+ * who made no request.
+ */
 const MAILS: Allowance = { what: 'open link mail', most: 3, periodMs: HOUR_MS }
 
 /** An open link as its page shows it. */
@@ -34,11 +37,11 @@ interface DisplayedOpenLink {
   readonly slug: string
   readonly title: string
   readonly state: 'active' | 'paused'
-  /** The display name of its owner. */
+  /** The display name of the link's owner. */
   readonly owner: string
 }
 
-/** The contents of the form, validated. */
+/** The validated contents of the form. */
 export interface Asked {
   readonly display_name: string
   /** In lower case. */
@@ -46,7 +49,7 @@ export interface Asked {
   readonly message: string | null
 }
 
-/** Returns the link with a slug, which may be any text; null if there is none. */
+/** Returns the link with this slug, or null. `slug` may be any text. */
 export async function findLink(
   db: Kysely<Schema>,
   slug: string,
@@ -68,7 +71,7 @@ async function holdLink(
 ): Promise<DisplayedOpenLink['state'] | null> {
   const row = await trx
     .updateTable('open_links')
-    // Changes nothing: an update is the row lock that both engines support.
+    // This update changes nothing. It locks the row in both database engines.
     .set((of) => ({ title: of.ref('title') }))
     .where('id', '=', id)
     .returning('state')
@@ -86,8 +89,8 @@ async function isFull(trx: Transaction<Schema>, owner: string, at: number): Prom
     .where('created_at', '>', at - HOUR_MS)
     .executeTakeFirstOrThrow()
   if (Number(recent.count) >= MOST_AN_HOUR) return true
-  // Counts only requests that the owner sees and can answer. Otherwise strangers could close the
-  // links for a day with unconfirmed requests.
+  // Only requests that the owner can answer are counted. Otherwise strangers could block the links
+  // for a day with unconfirmed requests.
   const waiting = await counted.where('state', '=', 'pending').executeTakeFirstOrThrow()
   return Number(waiting.count) >= MOST_WAITING
 }
@@ -103,9 +106,10 @@ const waitsAlready = async (trx: Transaction<Schema>, link: string, email: strin
 
 /**
  * Stores a request and mails the link that confirms it.
- * @returns `taken`, also for a mailbox that gets no mail because it had its maximum for this hour
- *   or has a pending request at this link; `full` while too many requests wait; `paused` or
- *   `gone` if the link was paused or deleted in the meantime
+ * @returns `taken` if the request was accepted. Also `taken`, but without a mail, if the mailbox
+ *   has reached its limit for this hour or has a pending request at this link. `full` if there are
+ *   too many requests. `paused` or `gone` if the link was paused or deleted since the page was
+ *   shown.
  */
 export async function ask(
   ground: ServiceContext,
@@ -143,13 +147,15 @@ export async function ask(
   if (became === 'new') {
     const { display_name: name } = asked
     const of = { to: email, name, owner: link.owner, link: confirmation, hours: LIFETIME_HOURS }
-    // In the background: the time that a relay takes would reveal whether a mail was sent.
+    // Sent in the background. Otherwise the response time would reveal whether a mail was sent.
     background.run(() => mail.send(askedMessage({ ...of, publicUrl: server })))
   }
   return became === 'new' || became === 'known' ? 'taken' : became
 }
 
-/** Selects the unconfirmed request of a mailed link, with its owner's name. */
+/**
+ * Selects the unconfirmed request of a mailed link, with the display name of the open link's owner.
+ */
 const unconfirmed = (db: Kysely<Schema>, tokenHash: string, at: number) =>
   db
     .selectFrom('open_link_requests as request')
@@ -168,12 +174,12 @@ const unconfirmed = (db: Kysely<Schema>, tokenHash: string, at: number) =>
     .where('request.expires_at', '>', at)
 
 /**
- * Isolates the writing direction of a name in a sentence, by Unicode's first strong isolate.
- * Names contain no isolates themselves.
+ * Encloses a name in a Unicode isolate (FSI … PDI). So its writing direction does not affect the
+ * sentence around it. Names contain no isolates themselves.
  */
 const isolated = (name: string) => `\u2068${name}\u2069`
 
-/** Marks each line, so that the message cannot pass for text of the page. */
+/** Marks each line of a message, so that it cannot be mistaken for text of the page. */
 const marked = (message: string) =>
   message
     .split('\n')
@@ -181,7 +187,7 @@ const marked = (message: string) =>
     .join('\n')
 
 /**
- * Returns what a link would confirm; null unless it belongs to an unconfirmed request.
+ * Returns what a mailed link would confirm; null unless it belongs to an unconfirmed request.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  * @param at Unix milliseconds
  */
@@ -203,8 +209,8 @@ export async function findAsk(
 }
 
 /**
- * Confirms a request, which its owner sees from then on. Returns null as `findAsk` does. Also
- * valid for a link that was paused in the meantime.
+ * Confirms a request, so that the owner sees it. Returns null as `findAsk` does. The open link may
+ * have been paused since the request.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
  */
 export async function confirmAsk(
@@ -226,7 +232,7 @@ export async function confirmAsk(
       .where('state', '=', 'unconfirmed')
       .executeTakeFirst()
     if (confirmed !== 1n) return null
-    // After two requests with two mails, only the confirmed one stays.
+    // Other unconfirmed requests by this mailbox at the same link are deleted.
     await trx
       .deleteFrom('open_link_requests')
       .where('open_link_id', '=', link)

@@ -1,6 +1,7 @@
 /**
- * Requests at open links as their owner sees and answers them, without unconfirmed ones. A device
- * approves one by opening a connection: the server stores both in one transaction.
+ * Requests at open links, as their owner sees and answers them. Unconfirmed requests are not
+ * visible. A device approves a request by opening a connection. One transaction stores the approval
+ * and the connection.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -29,7 +30,7 @@ const ANSWERED: Readonly<Record<Exclude<State, 'pending'>, string>> = {
 const answered = (state: Exclude<State, 'pending'>) =>
   new AppError('invalid_state', ANSWERED[state], { details: { state } })
 
-/** Selects the requests that an account sees. */
+/** Selects the requests that an account can see. */
 const requestsOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('open_link_requests')
@@ -83,7 +84,7 @@ export const dropUnconfirmed = ({ db, now }: Pick<ServiceContext, 'db' | 'now'>)
     .where('expires_at', '<=', now())
     .execute()
 
-/** How many answered requests are kept of an account, the newest. */
+/** How many answered requests are kept for each account. Older ones are deleted. */
 const MOST_ANSWERED = 1000
 
 export const openLinkRequests = ({
@@ -114,8 +115,8 @@ export const openLinkApprovals = ({ db }: ServiceContext): Service['openLinkAppr
 })
 
 /**
- * Approves a request by the connection that is opened for it.
- * @throws AppError `not_found`; `invalid_state` with its state unless it is pending;
+ * Approves a request when a connection is opened for it.
+ * @throws AppError `not_found`; `invalid_state`, with the request's state, unless it is pending;
  *   `validation_failed` if the requester is not invited
  */
 export const settleApproval: Subscriber<'open_link.approved'> = async ({ trx }, event) => {

@@ -1,7 +1,7 @@
 /**
- * Open links: pages for requests to connect with an account. A slug belongs to one link at a time;
- * the previous slug of a link stops working. Users read slugs aloud and type them, so proposals
- * consist of a name or of words.
+ * Open links: pages where people can ask to connect with an account. A slug belongs to one link at
+ * a time. When a link gets a new slug, the previous one stops working. Users read slugs aloud and
+ * type them, so proposed slugs consist of a name or words.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { randomInt } from 'node:crypto'
@@ -22,15 +22,16 @@ const LONGEST = 40
 const SHORTEST = 3
 const WORDS_IN_LIST = 4096
 /**
- * Leaves room for a hyphen and a word of nine letters, which distinguish a slug from a taken one.
+ * The longest name that a random word is appended to. This leaves room for a hyphen and a word of
+ * nine letters.
  */
 const LONGEST_BASE = LONGEST - 10
 /**
- * How many proposals are looked up at once; some of them are free, since each has random words.
+ * How many proposals with random words are looked up together. Some of them are very likely free.
  */
 const PROPOSALS = 12
 
-/** Latin letters without a decomposition into ASCII. */
+/** The spelling of Latin letters that Unicode does not decompose into ASCII. */
 const SPELLED: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -44,8 +45,8 @@ const SPELLED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the slug of a name with as many of its words as fit. It has a-z, 0-9 and single
- * hyphens, and is empty for a name in another script.
+ * Returns a slug made from a name, with as many of its words as fit. It consists of a-z, 0-9 and
+ * single hyphens. It is empty for a name in another script.
  */
 function spelled(name: string, longest: number): string {
   const letters = name
@@ -72,15 +73,15 @@ function proposalsFor(names: readonly string[]): string[] {
   const further = Array.from({ length: PROPOSALS }, () =>
     base === '' ? someWords(3).join('-') : [base, ...someWords(1)].join('-'),
   )
-  // Free even if the name is very common.
+  // A proposal without the name, which is free even if the name is very common.
   const last = someWords(3).join('-')
   return [...bases, ...further, last].filter((slug) => slug.length >= SHORTEST)
 }
 
 /**
- * Returns a readable slug that is free at this moment.
- * @param names for the slug, the best first
- * @throws AppError `conflict` in the unlikely case that none was found
+ * Returns a readable slug that is not taken now.
+ * @param names the names to make the slug from, best first
+ * @throws AppError `conflict` if no free slug was found, which is unlikely
  */
 async function freeSlug(db: Kysely<Schema>, names: readonly string[]): Promise<string> {
   const proposals = proposalsFor(names)
@@ -98,7 +99,7 @@ async function freeSlug(db: Kysely<Schema>, names: readonly string[]): Promise<s
 
 const PREFIX = 'lnk_'
 
-/** Selects the links of an account, each with the number of its pending requests. */
+/** Selects an account's links, each with its number of pending requests. */
 const linksOf = (db: Kysely<Schema>, account: string) =>
   db
     .selectFrom('open_links')
@@ -133,13 +134,15 @@ const namesOf = (db: Kysely<Schema>, account: string) =>
     .where('id', '=', account)
     .executeTakeFirstOrThrow()
 
-/** Returns the names for a slug: the handle of the account first, then its display name. */
+/**
+ * Returns the names from which to make a slug: the account's handle, if any, then its display name.
+ */
 const wanted = ({ display_name, handle }: { display_name: string; handle: string | null }) =>
   handle === null ? [display_name] : [handle, display_name]
 
 /**
- * Requires a free slug. The caller holds the lock for slugs, so of two concurrent requests for
- * the same one only one succeeds.
+ * Checks that a slug is free. The caller must have acquired the lock for slugs, so that only one of
+ * two concurrent requests for the same slug succeeds.
  * @throws AppError `conflict`
  */
 async function requireFree(trx: Transaction<Schema>, slug: string): Promise<void> {
@@ -162,7 +165,10 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
     resources: (rows) => rows.map((row) => resource(row, publicUrl())),
   })
 
-  /** Changes a link of the account. Throws AppError `not_found`. */
+  /**
+   * Returns an operation that sets the state of one of the account's links. It throws AppError
+   * `not_found`.
+   */
   const change =
     (set: { state: OpenLink['state'] }): Service['openLinks']['pause'] =>
     async ({ id }, { account }) => {

@@ -1,6 +1,7 @@
 /**
- * Outgoing mail: to files in a folder, or through the operator's relay. The mail library is loaded
- * for the first message. The folder is checked at the start, before a code could be lost.
+ * Outgoing mail, written to files in a folder or sent through the operator's relay. The mail
+ * library is loaded when the first message is sent. The folder is checked when the server starts,
+ * so that no code is lost because it is not writable.
  */
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -12,14 +13,14 @@ import { StartError } from '../../errors.ts'
 import { isMissing } from '../../keychain/private-file.ts'
 import { composed, type Mail } from './mailer.ts'
 
-/** Returns a file name that sorts by time, also within a millisecond. */
+/** Returns a file name. Names sort by time, also within one millisecond. */
 const nameAt = (now: number) =>
   `${new Date(now).toISOString().replace(/[:.]/g, '-')}-${newId('', now)}.eml`
 
 /**
- * Returns a mail service that writes each message to a file (RFC 5322), for operators without a
- * relay and for trials. The files contain codes. It creates the folder for the first
- * message, and a file appears only when it is complete.
+ * Returns a mail service that writes each message to a file (RFC 5322). It is for operators without
+ * a relay, and for trials. The files contain codes, so only their owner can read them. The folder
+ * is created for the first message. A file appears under its name only when it is complete.
  */
 async function mailToFiles(of: { dir: string; from: string; now: () => number }): Promise<Mail> {
   const { createTransport } = await import('nodemailer')
@@ -43,7 +44,7 @@ async function mailToFiles(of: { dir: string; from: string; now: () => number })
 }
 
 /**
- * The destination of mail: a folder, or the URL of a relay, which may contain a password.
+ * Where mail goes: to a folder, or to the relay with this URL, which may contain a password.
  * @see relayOf
  */
 export type MailPlace = { readonly dir: string } | { readonly smtp: string }
@@ -63,8 +64,9 @@ export function openMail(of: { place: MailPlace; from: string; now: () => number
 }
 
 /**
- * Creates the folder for mail if it is missing. A relay is not checked, since it may start later.
- * @throws StartError if no file can be written there
+ * Creates the folder for mail if it is missing. A relay is not checked, because it may start later
+ * than this server.
+ * @throws StartError if the folder is not writable
  */
 export async function prepareMail(place: MailPlace): Promise<void> {
   if (!('dir' in place)) return
@@ -82,18 +84,19 @@ export async function prepareMail(place: MailPlace): Promise<void> {
 }
 
 /**
- * Returns the recipient of a letter as `composed` writes it: one address, in lower case.
+ * Returns the recipient of a stored letter, in lower case; null if there is none.
  * @see RFC 5322 section 3.6.3
  */
 const recipientOf = (letter: string): string | null =>
   /^to:\s*<?([^\s<>]+)>?\s*$/im.exec(letter.split('\r\n\r\n', 1)[0]!)?.[1]?.toLowerCase() ?? null
 
-/** The file names of letters (see `mailToFiles`). Other files in the folder are left alone. */
+/** The file names of letters (see `nameAt`). Other files in the folder are not touched. */
 const NAME = /^[\dTZ-]{24}-[\da-z]{26}\.eml$/
 
 /**
- * Deletes the letters to these addresses. Letters that a relay accepted are out of reach.
- * @param addresses in lower case; null for all letters, if no account is left
+ * Deletes the stored letters to these addresses. Letters that were sent through a relay cannot be
+ * deleted.
+ * @param addresses the addresses, in lower case; null to delete all letters
  * @throws the errors of node:fs
  */
 export async function forgetLetters(
@@ -108,7 +111,7 @@ export async function forgetLetters(
   })
   for (const name of names.filter((one) => NAME.test(one))) {
     const path = join(place.dir, name)
-    // Another program may move a letter away at the same time, to send it.
+    // A letter may be missing by now, because another program may move letters away to send them.
     const to = addresses === null ? null : recipientOf(await readFile(path, 'utf8').catch(() => ''))
     if (to === null ? addresses === null : addresses?.includes(to)) await rm(path, { force: true })
   }

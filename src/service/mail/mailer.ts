@@ -1,7 +1,7 @@
 import type { SendMailOptions } from 'nodemailer'
 
 export interface OutgoingLetter {
-  /** One address. */
+  /** The recipient, exactly one address. */
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -17,8 +17,8 @@ export interface Mail {
 }
 
 /**
- * Returns a message for the mail library. The address has a field of its own, so that no part of
- * it is parsed as a list of addresses.
+ * Returns a message for the mail library. The address is passed as an object, so that the library
+ * does not parse it as a list of addresses.
  */
 export const composed = (
   { to, subject, text }: OutgoingLetter,
@@ -30,15 +30,15 @@ export const composed = (
   subject,
   text,
   date: new Date(now),
-  // RFC 3834 section 5: prevents automatic replies.
+  // Prevents automatic replies (RFC 3834 section 5).
   headers: { 'Auto-Submitted': 'auto-generated' },
   disableFileAccess: true,
   disableUrlAccess: true,
 })
 
 /**
- * Sends letters, one after the other. After a failure it sends the others, then throws the first
- * error.
+ * Sends letters, one after the other. If some fail, it still sends the others, and then throws the
+ * first error.
  */
 export async function sendAll(mail: Mail, letters: readonly OutgoingLetter[]): Promise<void> {
   const failed: unknown[] = []

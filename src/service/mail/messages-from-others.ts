@@ -1,5 +1,5 @@
 /**
- * Mails that the server sends at the request of another person. Text written by that person is
+ * Letters that the server sends at the request of another person. Text that this person wrote is
  * quoted.
  */
 import type { OutgoingLetter } from './mailer.ts'
@@ -7,7 +7,10 @@ import { addressText, hostOf, quoted, quotedText } from './quoting.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Returns a duration of at least an hour in whole hours, or in whole days from two days on. */
+/**
+ * Returns a duration as text: in whole hours, or in whole days if it is two days or more. The
+ * duration must be at least one hour.
+ */
 function lasting(ms: number): string {
   const hours = Math.floor(ms / HOUR_MS)
   if (hours >= 48) return `${Math.floor(hours / 24)} days`
@@ -18,7 +21,7 @@ function lasting(ms: number): string {
  * Returns an invitation to a connection. The text is the same whether or not the address has an
  * account.
  * @param of `from`, `connection` and `message` were written by the inviter; `fromEmail` is
- *   proven, null for an inviter without a mailbox
+ *   confirmed, and null for an inviter without a mailbox
  */
 export const invitationMessage = (of: {
   to: string
@@ -54,10 +57,10 @@ happens.
 })
 
 /**
- * Returns an invitation to an organisation. The text is the same whether or not the address has
- * an account.
- * @param of `from` and `organisation` were written by others; `fromEmail` is proven, null for an
- *   inviter without a mailbox
+ * Returns an invitation to an organisation. The text is the same whether or not the address has an
+ * account.
+ * @param of `from` and `organisation` were written by others; `fromEmail` is confirmed, and null
+ *   for an inviter without a mailbox
  */
 export const orgInvitationMessage = (of: {
   to: string
@@ -92,7 +95,7 @@ nothing happens.
 })
 
 /**
- * Returns the mail with the link that confirms a request of an open link. The text is the same
+ * Returns the letter with the link that confirms a request at an open link. The text is the same
  * whether or not the address has an account.
  * @param of `name` was written by the requester; `owner` is the display name of the link's owner
  */
@@ -126,10 +129,10 @@ If it was not you, ignore this mail: then nothing happens.
 })
 
 /**
- * Returns the mail with the link of a guest code. The link contains the secret of the guest,
- * which the server keeps in no other place.
- * @param of `from` was written by the owner of the code; `fromEmail` is proven, null for an owner
- *   without a mailbox; `until`: Unix milliseconds
+ * Returns the letter with a guest code's link. The link contains the guest's secret, which the
+ * server stores nowhere else.
+ * @param of `from` was written by the code's owner; `fromEmail` is confirmed, and null for an owner
+ *   without a mailbox; `until`: when the code expires, Unix milliseconds
  */
 export const guestCodeMessage = (of: {
   to: string
@@ -163,9 +166,9 @@ nothing happens.
 })
 
 /**
- * Returns the mail about an alert of an organisation that fired.
- * @param of `organisation` and `alert` were written by others; `happened` is the server's
- *   description of the event; `threshold` and `minutes` are the rule
+ * Returns the letter about an organisation's alert that has fired.
+ * @param of `organisation` and `alert` are names written by others; `happened`: the server's
+ *   description of the event; `threshold` and `minutes`: the alert's rule
  */
 export const orgAlertMessage = (of: {
   to: string
@@ -201,9 +204,10 @@ To get no such mails:
 })
 
 /**
- * Returns a mail with a user's feedback for the operator: unchanged, each line marked.
- * @param of `from` is proven, null for a sender without a mailbox; `message` was written by the
- *   sender
+ * Returns a letter with a user's feedback for the operator. The text is unchanged, but each line is
+ * marked.
+ * @param of `from` is confirmed, and null for a sender without a mailbox; `message` was written by
+ *   the sender
  */
 export const feedbackMessage = (of: {
   to: string

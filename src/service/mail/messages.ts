@@ -1,12 +1,12 @@
 /**
- * Mails to people about their own account. Subjects are visible on lock screens, so none contains
- * a code.
+ * Letters to people about their own account. Subjects are visible on lock screens, so no subject
+ * contains a code.
  */
 import type { OutgoingLetter } from './mailer.ts'
 import { addressText, hostOf, quoted } from './quoting.ts'
 
 /**
- * Returns the mail with a sign-in code. The text is the same whether or not the address has an
+ * Returns the letter with a sign-in code. The text is the same whether or not the address has an
  * account.
  */
 export const codeMessage = (of: {
@@ -32,7 +32,7 @@ If it was not you, ignore this mail: without the code nothing happens.
 `,
 })
 
-/** Returns the mail after a further device was added to the key log. */
+/** Returns the letter after an additional device was added to the key log. */
 export const deviceAddedMessage = (of: {
   to: string
   deviceName: string
@@ -55,7 +55,7 @@ If it was not, revoke it at once on a device that you trust:
 `,
 })
 
-/** Returns the mail after a device set a recovery key. */
+/** Returns the letter after a device set a recovery key. */
 export const recoveryKeyMessage = (of: {
   to: string
   deviceName: string
@@ -82,7 +82,7 @@ keys, they accept a reset with those words.
 `,
 })
 
-/** Returns the mail after all devices were replaced. */
+/** Returns the letter after a reset replaced all devices. */
 export const resetMessage = (of: {
   to: string
   deviceName: string
@@ -117,10 +117,10 @@ With the 24 words of your recovery key, add --recovery-key.
 })
 
 /**
- * Returns the mail with the link that confirms an address. The text is the same whether or not
+ * Returns the letter with the link that confirms an address. The text is the same whether or not
  * the address has an account.
- * @param of `name` was written by the account; `primary` is proven, null for an account without a
- *   mailbox
+ * @param of `name` was written by the account's owner; `primary` is confirmed, and null for an
+ *   account without a mailbox
  */
 export const confirmAddressMessage = (of: {
   to: string
@@ -149,7 +149,7 @@ someone else: the invitations to this address would reach them.
 `,
 })
 
-/** Returns the mail after an address was added to an account that had one. */
+/** Returns the letter after another address was added to an account. */
 export const emailAddedMessage = (of: {
   to: string
   address: string

@@ -1,7 +1,7 @@
 /**
- * Notifications of accounts. A notification is stored in the transaction of the change that it
- * reports, so either both are stored or neither. The account that made a change gets none, except
- * for changes to its own devices, keys and addresses.
+ * Notifications of accounts. A notification is stored in the same transaction as the change that it
+ * reports. The account that made a change is not notified, except of changes to its own devices,
+ * keys and addresses.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -15,8 +15,8 @@ import type { Schema } from '../db/schema.ts'
 const NOTIFICATION_PREFIX = 'ntf_'
 
 /**
- * How many notifications are kept of an account. The newest of those that strangers can cause
- * without limit are kept, and separately the newest of the others.
+ * How many notifications are kept for each account: the newest of the kinds that strangers can
+ * cause without limit, and separately the newest of the other kinds.
  */
 const MOST = 500
 const BY_STRANGERS: readonly NotificationKind[] = [
@@ -31,24 +31,24 @@ const BY_STRANGERS: readonly NotificationKind[] = [
   'org_role_changed',
 ]
 const BY_OTHERS = NotificationKind.options.filter((kind) => !BY_STRANGERS.includes(kind))
-/** How many rows one query writes. */
+/** How many rows one query writes at most. */
 const AT_ONCE = 200
 
 /**
- * Titles and bodies are texts of the server. Text written by others is in them as `quoted` or
- * `named` returns it. They contain no link and no secret.
+ * A notification to store. Title and body are texts of the server without links and secrets. Names
+ * that others wrote must be quoted with `plainName` or `quoted`.
  */
 export interface Note {
   readonly kind: NotificationKind
   readonly title: string
   readonly body: string
-  /** The ids of the subject, by name. */
+  /** The ids of what the notification is about, by name. */
   readonly data: Record<string, string>
 }
 
 /**
- * Notifies one account. Call it at the end of a transaction, after all row locks that other
- * transactions may also need.
+ * Notifies one account. Call this at the end of a transaction, after it has locked all other rows
+ * that other transactions may also lock.
  * @param at Unix milliseconds
  */
 export const notify = (
@@ -59,8 +59,8 @@ export const notify = (
 ): Promise<void> => notifyAll(trx, new Map([[account, note]]), at)
 
 /**
- * Notifies several accounts. An account may be listed several times, with different
- * notifications.
+ * Notifies several accounts. An account may be listed several times, with different notifications.
+ * Call this at the end of a transaction, as `notify`.
  * @param at Unix milliseconds
  */
 export async function notifyAll(
@@ -68,7 +68,7 @@ export async function notifyAll(
   notes: Iterable<readonly [account: string, note: Note]>,
   at: number,
 ): Promise<void> {
-  // In one order, so that two transactions cannot deadlock.
+  // In the order of account ids, so that two transactions cannot deadlock.
   const all = [...notes].sort(([a], [b]) => (a < b ? -1 : 1))
   for (let from = 0; from < all.length; from += AT_ONCE) {
     const rows = all
@@ -92,9 +92,9 @@ export async function notifyAll(
 }
 
 /**
- * Deletes notifications of an account that no longer apply. Call it at the end of a transaction,
+ * Deletes an account's notifications that no longer apply. Call this at the end of a transaction,
  * as `notify`.
- * @param about all or some ids of the notification's subject
+ * @param about all or some consecutive ids of the notification's data, in their order there
  */
 export async function forgetNotes(
   trx: Transaction<Schema>,
@@ -102,7 +102,7 @@ export async function forgetNotes(
   kinds: readonly NotificationKind[],
   about: Record<string, string>,
 ): Promise<void> {
-  // The form that `notifyAll` writes, without its braces.
+  // The JSON that `notifyAll` stores, without the braces.
   const part = JSON.stringify(about).slice(1, -1)
   await trx
     .deleteFrom('notifications')
@@ -113,7 +113,8 @@ export async function forgetNotes(
 }
 
 /**
- * Keeps the newest of each account. Notifications caused by strangers do not displace the others.
+ * Deletes all but the newest notifications of each account. Notifications caused by strangers do
+ * not displace the others.
  */
 async function forgetOldest(trx: Transaction<Schema>, accounts: readonly string[]) {
   const full = await trx
@@ -124,7 +125,7 @@ async function forgetOldest(trx: Transaction<Schema>, accounts: readonly string[
     .having(({ fn }) => fn.countAll(), '>', MOST)
     .orderBy('account_id')
     .execute()
-  // One account at a time: the oldest row to keep is looked up once for each.
+  // One account at a time, because the oldest row to keep must be looked up for each.
   for (const { account_id: account } of full)
     for (const values of [BY_STRANGERS, BY_OTHERS])
       await keepNewest(trx, 'notifications', account, MOST, { column: 'kind', values })
@@ -141,7 +142,8 @@ const resource = (row: Schema['notifications']): Notification => ({
 })
 
 /**
- * @param markExpired called before a list is read: marks the expired invitations of the account
+ * Returns the operations on an account's notifications.
+ * @param markExpired called before a list is read; marks the account's expired invitations
  */
 export const notifications = (
   { db, now }: { db: Kysely<Schema>; now: () => number },

@@ -1,21 +1,21 @@
 /**
- * Quoting of text by other people in a mail. Quoted text cannot pass for text of the server, and
- * mail programs make no link of it. All such text goes through one of these functions: `quoted`
- * for a name, `quotedText` for a message, `addressText` for an address. Only feedback is not
- * changed, because the operator asked for it.
+ * Quotes text that other people wrote, for letters. Quoted text cannot be mistaken for text of the
+ * server, and mail programs do not turn it into links. All such text must be quoted with one of
+ * these functions: `quoted` for a name, `quotedText` for a message, `addressText` for an address.
+ * Only feedback is not changed, because the operator wants to read it as it was written.
  */
 
-/** Spaces and characters that are not displayed, all format characters included. */
+/** Spaces and characters that are not displayed, including all format characters. */
 const SPACES = /[\p{C}\p{Z}\s]+/gu
 
-/** Returns the text as one line, in a form that mail programs do not make a link of. */
+/** Returns the text as one line, in a form that mail programs do not turn into a link. */
 const unlinked = (text: string): string =>
   text
     .toWellFormed()
     .replaceAll(SPACES, ' ')
     .replaceAll(/["<>]/g, "'")
-    // Also full stops, colons and similar characters of other scripts: some programs accept them
-    // in an address.
+    // This includes full stops, colons and similar characters of other scripts, because some
+    // programs accept them in a web address.
     .replaceAll(/[.:/@\\\u3002\uff0e\uff0f\uff1a\uff20\uff61](?=\S)/g, '$& ')
     .trim()
 
@@ -23,7 +23,7 @@ const MARK = '    | '
 const WIDTH = 68
 const MOST_LINES = 20
 
-/** Wraps words into lines of limited length; a longer word is cut. */
+/** Wraps text into lines of at most WIDTH characters. A longer word is split. */
 function wrapped(line: string): string[] {
   const lines: string[] = []
   let rest = Array.from(line)
@@ -37,8 +37,8 @@ function wrapped(line: string): string[] {
 }
 
 /**
- * Returns a text of several lines, each with a mark before it. Cut to a number of lines that
- * keeps the following text visible.
+ * Returns a text with a mark before each line. It is shortened to MOST_LINES lines, so that the
+ * text after it stays visible.
  */
 export function quotedText(text: string): string {
   const lines = text
@@ -49,10 +49,10 @@ export function quotedText(text: string): string {
   return shown.map((line) => `${MARK}${line}\n`).join('')
 }
 
-/** The maximum length of a name inside a sentence of the server. */
+/** The maximum length of a name inside a sentence of the server, in characters. */
 const LONGEST_NAME = 60
 
-/** Returns a line in quotes, cut to the maximum length. */
+/** Returns a line in quotation marks, shortened to the maximum length. */
 function short(line: string): string {
   const characters = Array.from(line)
   return characters.length <= LONGEST_NAME
@@ -61,28 +61,28 @@ function short(line: string): string {
 }
 
 /**
- * Returns another person's text for a mail: one short quoted line that mail programs make no link
- * of.
+ * Returns another person's text as one short quoted line for a letter. Mail programs do not turn it
+ * into a link.
  */
 export const quoted = (text: string): string => short(unlinked(text))
 
-/** An ordinary mailbox: letters, digits and few marks. */
+/** An ordinary mail address, which consists of letters, digits and a few marks. */
 const PLAIN_ADDRESS = /^(?!www\.)[a-z0-9][a-z0-9._+-]*@[a-z0-9.-]+$/i
 
 /**
- * Returns the address of another person. RFC 5321 section 4.1.2 allows
- * `http://evil.example/?@example.org`, part of which mail programs make a link of: such an
- * address is quoted like a name.
+ * Returns another person's mail address for a letter. RFC 5321 section 4.1.2 allows addresses such
+ * as `http://evil.example/?@example.org`, a part of which mail programs turn into a link. So an
+ * unusual address is quoted like a name.
  */
 export const addressText = (address: string): string =>
   PLAIN_ADDRESS.test(address) ? address : quoted(address)
 
 /**
- * Returns a name for texts outside of mail, such as notifications. It is one short line, and
- * unchanged otherwise.
+ * Returns a name for texts outside of mail, such as notifications. It is one short quoted line, but
+ * not changed to prevent links.
  */
 export const plainName = (text: string): string =>
   short(text.toWellFormed().replaceAll(SPACES, ' ').replaceAll('"', "'").trim())
 
-/** Returns the host by which people recognise a server. */
+/** Returns the server's host name, by which people recognise it. */
 export const hostOf = (publicUrl: string): string => new URL(publicUrl).host

@@ -1,16 +1,16 @@
 /**
- * Mail through a relay (RFC 5321). A caller waits for the answer, so a silent relay fails after a
- * short time, and a slow one a little later.
+ * Sends mail through a relay (RFC 5321). Callers wait for the result, so the timeouts for a silent
+ * or slow relay are short.
  */
 import { createTransport } from 'nodemailer'
 import type { Relay } from '../../config/relay.ts'
 import { AppError } from '../../errors.ts'
 import { composed, type Mail, type OutgoingLetter } from './mailer.ts'
 
-/** The maximum time without data from the relay. */
+/** The maximum time without data from the relay, in milliseconds. */
 const PATIENCE_MS = 10_000
 
-/** The maximum time for one mail. */
+/** The maximum time for sending one mail, in milliseconds. */
 const DEADLINE_MS = 25_000
 
 export function mailBySmtp(
@@ -24,7 +24,8 @@ export function mailBySmtp(
     port,
     secure,
     requireTLS,
-    // Relays often offer STARTTLS on loopback too, where they have no valid certificate.
+    // Relays on loopback often offer STARTTLS without a valid certificate, so it is used only if
+    // required.
     ignoreTLS: !requireTLS,
     ...(auth === null ? {} : { auth }),
     connectionTimeout: PATIENCE_MS,
@@ -46,8 +47,8 @@ export function mailBySmtp(
 }
 
 /**
- * Returns the error for a caller. The relay's reply decides whether to try again (RFC 5321
- * section 4.2.1: 5yz is permanent).
+ * Returns the error for the caller. The relay's reply determines whether trying again can help (RFC
+ * 5321 section 4.2.1: 5yz is permanent).
  */
 function notSent(error: unknown, cause: string): AppError {
   if ((error as { permanent?: boolean }).permanent === true)
@@ -64,12 +65,16 @@ function notSent(error: unknown, cause: string): AppError {
   )
 }
 
-/** Shorter pieces of a mail contain no code or link. */
+/**
+ * The shortest piece of a mail that is removed, in characters. Shorter pieces contain no code or
+ * link.
+ */
 const SHORTEST = 8
 
 /**
- * Removes text of the mail that a relay quotes, because the mail contains codes and links. The
- * relay quotes lines of the encoded mail (RFC 2045 section 6.7).
+ * Removes the mail's text from a relay's error, because the mail contains codes and links. A relay
+ * may quote lines of the encoded mail (quoted-printable, RFC 2045 section 6.7), so the text is
+ * compared piece by piece.
  */
 const withoutMail = (said: string, { text }: OutgoingLetter): string =>
   said
@@ -78,13 +83,13 @@ const withoutMail = (said: string, { text }: OutgoingLetter): string =>
     .join('')
 
 /**
- * Returns a function that converts an error to a line for the log. It removes credentials, which
- * a relay may quote. The stack is left out, because it points into the library.
+ * Returns a function that converts an error to a line for the log. It removes credentials, which a
+ * relay may quote. It leaves out the stack, which only points into the library.
  */
 function newCensor({ auth }: Relay): (error: unknown) => string {
   const plain = auth === null ? [] : [auth.user, auth.pass]
   const base64 = (text: string) => Buffer.from(text).toString('base64')
-  // RFC 4616 section 2
+  // The encoding of both credentials in SASL PLAIN (RFC 4616 section 2).
   const both = auth === null ? [] : [base64(`\0${auth.user}\0${auth.pass}`)]
   const secrets = [...both, ...plain, ...plain.map(encodeURIComponent), ...plain.map(base64)]
   return (error) => {

@@ -1,6 +1,6 @@
 /**
  * The notifications and letters about an account itself: its addresses, devices, keys, guest codes,
- * open links and exports. A notification reveals only what the lists of its account show.
+ * open links and exports. A notification reveals only what the account's own lists show.
  */
 import { primaryAddress, quotedName } from '../accounts/account-record.ts'
 import type { Subscriber } from '../events.ts'
@@ -30,7 +30,7 @@ export const noticeOfEmail: Subscriber<'email.added'> = (
     at,
   )
 
-/** Writes to the previous primary address, if there is one. */
+/** Sends a letter to the previous primary address, if there was one. */
 export const letterOfEmail =
   ({ publicUrl }: { publicUrl: () => string }): Subscriber<'email.added'> =>
   ({ send }, { address, primary }) => {
@@ -63,7 +63,7 @@ export const letterOfReset =
   }
 
 /**
- * Notifies an account after a reset replaced all its devices, and all accounts that rely on its
+ * Notifies an account that a reset replaced all its devices, and all accounts that rely on its
  * keys.
  */
 export const noticesOfReset: Subscriber<'account.reset'> = async ({ trx }, event) => {
@@ -160,7 +160,7 @@ export const noticeOfOpening: Subscriber<'guest_code.opened'> = (
     at,
   )
 
-/** Notifies the owner of an open link about a request with a confirmed mailbox. */
+/** Notifies the owner of an open link of a request with a confirmed mailbox. */
 export const noticeOfRequest: Subscriber<'open_link.requested'> = (
   { trx },
   { account, link, request, name, email, at },
@@ -177,7 +177,7 @@ export const noticeOfRequest: Subscriber<'open_link.requested'> = (
     at,
   )
 
-/** The notifications at the end of building an export. */
+/** Notifies an account that its export is ready. */
 export const noticeOfExport: Subscriber<'export.ready'> = ({ trx }, event) => {
   const { account, export: id, expires, at } = event
   const note = {

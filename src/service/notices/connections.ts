@@ -7,14 +7,14 @@ import { forgetNotes, type Note, notify, notifyAll } from '../mail/notices.ts'
 import { plainName } from '../mail/quoting.ts'
 
 /**
- * Notifies the invited account, if there is one: an account made later for the mailbox finds the
- * invitation on signing in.
+ * Notifies the invited account, if there is one. If an account for the mailbox is created later, it
+ * finds the invitation after signing in.
  */
 export const noticeOfInvitation: Subscriber<'invitation.sent'> = async ({ trx }, event) => {
   const { invitation: id, by, target, at } = event
   const account = target.account ?? (await accountAt(trx, target.email!))
   if (account === null) return
-  // One for a mailbox of a member is hidden from that member.
+  // An invitation to a member's mailbox is hidden from that member.
   if ((await roleIn(trx, by.connection, account)) !== null) return
   const name = await quotedName(trx, by.account)
   const note: Note = {
@@ -29,8 +29,8 @@ export const noticeOfInvitation: Subscriber<'invitation.sent'> = async ({ trx },
 }
 
 /**
- * Notifies the inviter of an answer, and deletes the request for it. The answer of a mailbox
- * reveals only that it declined.
+ * Notifies the inviter of an answer, and deletes the invited account's notification. If a mailbox
+ * was invited and declines, the inviter does not learn which account it belongs to.
  */
 export const noticeOfAnswer: Subscriber<'invitation.answered'> = async ({ trx }, event) => {
   const { answer, invitation, from, to, at } = event
@@ -57,7 +57,7 @@ export const noticeOfAnswer: Subscriber<'invitation.answered'> = async ({ trx },
 
 /**
  * Notifies the other members that a member joined or left.
- * @param of `member`: the account that joined or left; `by`: the account that signed it
+ * @param of `member`: the account that joined or left; `by`: the account that signed the change
  */
 async function notifyMembers(
   trx: Transaction<Schema>,
@@ -133,14 +133,14 @@ async function notifyOfEnd(
   await notifyAll(trx, new Map(notes), at)
 }
 
-/** How an entry of a roster changes the members, by its op. */
+/** The ops of roster entries that change the members. */
 const MOVES = new Map([
   ['add', 'joined'],
   ['remove', 'removed'],
   ['leave', 'left'],
 ]) as ReadonlyMap<string, 'joined' | 'removed' | 'left'>
 
-/** Notifies members of a verified roster entry. Most kinds of entry cause no notification. */
+/** Notifies members of a roster entry. Most kinds of entries cause no notification. */
 export const noticesOfEntry: Subscriber<'roster.appended'> = async ({ trx }, event) => {
   const { connection, actor: by, name, at } = event
   if (event.op === 'end') return notifyOfEnd(trx, { connection, by }, at)
@@ -152,7 +152,7 @@ export const noticesOfEntry: Subscriber<'roster.appended'> = async ({ trx }, eve
     await notifyRemoved(trx, { connection, member, by, name }, at)
 }
 
-/** Notifies the other members that a member's account is deleted. */
+/** Notifies the other members that a member's account was deleted. */
 export const noticesOfDeletion: Subscriber<'member.deleted'> = ({ trx }, event) => {
   const { connection, account, at } = event
   return notifyMembers(trx, { connection, op: 'left', member: account, by: account }, at)
@@ -175,7 +175,10 @@ async function notifyRemoved(
   await notify(trx, member, note, at)
 }
 
-/** The end of an invitation at an account: its request is deleted, and `note` replaces it. */
+/**
+ * An invitation that ended. The account's notification of it is deleted, and replaced by `note` if
+ * that is not null.
+ */
 interface EndNotice {
   readonly account: string
   readonly invitation: string
@@ -183,8 +186,8 @@ interface EndNotice {
 }
 
 /**
- * Returns the notification to a receiver of an invitation that ended; none if it was not in the
- * list.
+ * Returns the notice for a receiver of an invitation that ended. Its `note` is null if the
+ * invitation was not in the receiver's list.
  */
 const noticeTo = (
   { account, invitation, connection, connectionName, from, isListed }: Receiver,
@@ -205,7 +208,7 @@ async function notifyEnds(
   ends: readonly EndNotice[],
   at: number,
 ): Promise<void> {
-  // In a fixed order, as in `notifyAll`.
+  // In the order of account ids, as in `notifyAll`, to avoid deadlocks.
   for (const { account, invitation } of ends.toSorted((a, b) => (a.account < b.account ? -1 : 1)))
     await forgetNotes(trx, account, ['invitation_received'], { invitation_id: invitation })
   const notes = ends.flatMap(({ account, note }) =>
@@ -214,7 +217,7 @@ async function notifyEnds(
   await notifyAll(trx, notes, at)
 }
 
-/** Replaces the requests of withdrawn invitations. */
+/** Replaces the notifications of withdrawn invitations. */
 export const noticesOfWithdrawal: Subscriber<'invitation.withdrawn'> = (
   { trx },
   { receivers, at },

@@ -9,7 +9,7 @@ import { quoted } from '../mail/quoting.ts'
 
 type Organisation = EventOf<'organisation.invited'>['organisation']
 
-/** Returns the note about an invitation of one of the account's mailboxes. */
+/** Returns the note to an account about an invitation to one of its mailboxes. */
 const invitedNote = (from: string, { id, name }: Organisation): Note => ({
   kind: 'org_invited',
   title: `${quoted(from)} invites you to an organisation`,
@@ -43,7 +43,7 @@ const roleNote = ({ id, name }: Organisation, role: OrgRole): Note => ({
   data: { organisation_id: id },
 })
 
-/** Notifies the accounts of invited mailboxes. */
+/** Notifies the accounts that have an invited mailbox. */
 export const noticesOfInvites: Subscriber<'organisation.invited'> = async (
   { trx },
   { organisation, actor, invites, at },
@@ -53,7 +53,7 @@ export const noticesOfInvites: Subscriber<'organisation.invited'> = async (
   await notifyAll(trx, new Map(accounts.map((one) => [one, note])), at)
 }
 
-/** Notifies members with a wider role. */
+/** Notifies members who got a wider role. */
 export const noticesOfRoles: Subscriber<'organisation.roles_widened'> = (
   { trx },
   { organisation, wider, at },
@@ -81,7 +81,10 @@ export const noticeOfMember: Subscriber<'organisation.member_changed'> = async (
   if (isNotified) await notify(trx, target, NOTES[change](organisation, role), at)
 }
 
-/** Mails to one mailbox, from all accounts: the owner of the mailbox may be a stranger. */
+/**
+ * The limit for letters to one mailbox from all accounts. The owner of the mailbox may be a
+ * stranger.
+ */
 const MAILS: Allowance = { what: 'org invitation', most: 3, periodMs: 3_600_000 }
 
 export const lettersOfInvites =

@@ -1,6 +1,7 @@
 /**
- * Rows of activities: one for each activity, and the counts that every response except the list
- * is built from. All rows are written in one order, so that no two transactions deadlock here.
+ * Rows of activities: one row for each activity, and counts. All responses except the list are
+ * built from the counts. All transactions write the rows in the same order, so that they cannot
+ * deadlock.
  */
 import type { Transaction } from 'kysely'
 import type { OrgEvent } from '../../api/rest/org.ts'
@@ -10,14 +11,16 @@ import type { Schema } from '../db/schema.ts'
 export const ACTIVITY_PREFIX = 'act_'
 export const DAY_MS = 24 * 3_600_000
 export const MINUTE_MS = 60_000
-/** The age above which an activity fires no alert: 31 days. It is still counted and listed. */
+/**
+ * The age, in milliseconds, above which an activity fires no alert. It is still counted and listed.
+ */
 export const JUDGED_MS = 31 * DAY_MS
 /**
- * The minutes for which counts are stored. No judged window begins earlier: the longest has 30
- * days.
+ * For how many minutes counts by minute are kept. No window of an alert can begin earlier, because
+ * the longest window has 30 days.
  */
 const KEPT_MINUTES = (JUDGED_MS + 31 * DAY_MS) / MINUTE_MS
-/** The number of rows that one query inserts. */
+/** How many rows one query inserts at most. */
 const AT_ONCE = 200
 
 /** An activity to store. */
@@ -25,11 +28,11 @@ export interface Activity {
   readonly event: OrgEvent
   /** The account that caused it; null if no account did. */
   readonly actor: string | null
-  /** The id of its subject. */
+  /** The id of what the activity was about. */
   readonly target?: string | null
-  /** Texts by name, without secrets and words. */
+  /** Texts by name. They must not contain secrets or words. */
   readonly data?: Readonly<Record<string, string>>
-  /** When it happened, Unix milliseconds; by default when it is stored. */
+  /** When it happened, Unix milliseconds. The default is when it is stored. */
   readonly at?: number
 }
 
@@ -42,7 +45,7 @@ export const dayOf = (at: number): number => Math.floor(at / DAY_MS)
 /** Returns the minute of a time in Unix milliseconds, counted from 1970. */
 export const minuteOf = (at: number): number => Math.floor(at / MINUTE_MS)
 
-/** Returns each distinct object once with its number of occurrences, in a fixed order. */
+/** Returns each distinct object once, with its number of occurrences, in a fixed order. */
 function counted<T extends object>(things: readonly T[]): (T & { count: number })[] {
   const groups = Map.groupBy(things, (thing) => Object.values(thing).join(' '))
   return [...groups]
@@ -61,7 +64,7 @@ type CountTable =
   | 'organisation_event_minutes'
   | 'organisation_actor_days'
 
-/** A row of a table of counts. The columns of its key are those that the table has. */
+/** A row of one of the tables with counts. Each table has only some of these columns. */
 interface CountRow {
   readonly organisation_id: string
   readonly event?: string
@@ -71,7 +74,7 @@ interface CountRow {
   readonly count: number
 }
 
-/** Adds one to the count of each key, once for each of its occurrences. */
+/** Adds to the count of each key the number of times that the key occurs in `keys`. */
 async function addCounts(
   trx: Transaction<Schema>,
   table: CountTable,
@@ -91,10 +94,7 @@ async function addCounts(
   )
 }
 
-/**
- * Counts activities by the time of each: in total by event, by day and event, by minute and
- * event, and by day and actor.
- */
+/** Counts activities by event, by day and event, by minute and event, and by day and actor. */
 async function count(
   trx: Transaction<Schema>,
   organisation_id: string,
@@ -122,8 +122,8 @@ async function count(
 }
 
 /**
- * Stores and counts activities without firing alerts. The list has them in the order in which the
- * server received them, not by the time at which they happened.
+ * Stores and counts activities without firing alerts. The list shows them in the order in which the
+ * server received them, not in the order in which they happened.
  * @param now Unix milliseconds
  */
 export async function writeActivities(

@@ -1,6 +1,6 @@
 /**
- * Subscribers that store events as activity of organisations and fire alerts, in the transaction
- * of the event. Events of a session belong to the organisation that is active for the session.
+ * Subscribers that store events as organisations' activity and fire alerts. They run in the event's
+ * transaction. Events of a session belong to the session's active organisation.
  */
 import type { Transaction } from 'kysely'
 import type { CallerSession } from '../../api/port.ts'
@@ -14,11 +14,11 @@ import { fireAlerts, holdDue, timesOf } from './alert-firing.ts'
 import type { Post } from './alert-letters.ts'
 
 /**
- * Stores activities of an organisation and fires the alerts for their events. Call it at the very
- * end of a transaction: a transaction with locks on these rows must not wait for another lock. A
- * transaction that concerns several organisations calls it in the order of their ids.
+ * Stores an organisation's activities and fires the alerts for their events. Call this at the very
+ * end of a transaction, because a transaction that has locked these rows must not wait for another
+ * lock. A transaction that concerns several organisations must call it in the order of their ids.
  * @param now Unix milliseconds
- * @param post sends the mails of alerts
+ * @param post the services that send letters about alerts
  */
 export async function noteActivities(
   trx: Transaction<Schema>,
@@ -29,16 +29,15 @@ export async function noteActivities(
 ): Promise<void> {
   if (activities.length === 0) return
   const times = timesOf(activities, now)
-  // The change of an alert locks the alert before it stores its activity. The order here is the
-  // same.
+  // Alerts are locked before activities are stored, in the same order as when an alert is changed.
   const due = await holdDue(trx, organisation, times)
   await writeActivities(trx, organisation, activities, now)
   await fireAlerts(trx, organisation, { due, times, now }, post)
 }
 
 /**
- * Returns when a session chose its active organisation, in Unix milliseconds. Returns null if it
- * did not choose one, as for a machine account.
+ * Returns when a session chose its active organisation, in Unix milliseconds; null if it did not
+ * choose one, as for a machine account.
  */
 async function actsSince(
   trx: Transaction<Schema>,
@@ -54,8 +53,8 @@ async function actsSince(
 }
 
 /**
- * Stores the activities of a session in its active organisation, if it has one. Activities from
- * before the session chose that organisation are skipped.
+ * Stores a session's activities in its active organisation, if it has one. Activities from before
+ * the session chose that organisation are skipped.
  * @param now Unix milliseconds
  */
 async function noteOwn(
@@ -76,7 +75,7 @@ async function noteOwn(
   await noteActivities(trx, acting.id, own, now, post)
 }
 
-/** The activity of each outcome; null for a check that proves nothing. */
+/** The activity for each outcome of a check; null for a check that proves nothing. */
 const OUTCOMES = {
   verified: 'verification',
   not_verified: 'verification_failed',
@@ -85,28 +84,29 @@ const OUTCOMES = {
 } as const satisfies Record<VerificationEntry['outcome'], OrgEvent | null>
 
 /**
- * Returns the entries with these ids as activities. Their device may have been offline for days.
+ * Returns the verification log entries with these ids as activities. They may be days old, because
+ * the device may have been offline.
  * @param now Unix milliseconds
  */
 function checksOf(items: readonly VerificationEntry[], ids: readonly string[], now: number) {
   const left = new Set(ids)
   return items.flatMap(({ id: target, outcome, method, at: checked }) => {
     const event = OUTCOMES[outcome]
-    // With a clock that is ahead, the time would be later than that of the next activity.
+    // Limited to the present, because the device's clock may be ahead.
     const at = Math.min(Date.parse(checked), now)
-    // Of two entries with one id, the first is stored.
+    // If two entries have the same id, only the first was stored.
     const isNew = left.delete(target)
     return isNew && event !== null && at >= 0 ? [{ event, target, data: { method }, at }] : []
   })
 }
 
-/** The events of a session that an organisation lists. */
+/** The events of a session that become activities of its active organisation. */
 type OwnEvent = Extract<
   EventType,
   'connection.created' | 'stamp.created' | 'token.created' | 'token.revoked' | 'verification.logged'
 >
 
-/** The activities of each event of a session. */
+/** Converts each of these events to activities. */
 const OWN: { [T in OwnEvent]: (event: EventOf<T>) => readonly Omit<Activity, 'actor'>[] } = {
   'connection.created': ({ connection }) => [{ event: 'connection_created', target: connection }],
   'stamp.created': ({ stamp }) => [{ event: 'stamp', target: stamp }],
@@ -115,16 +115,16 @@ const OWN: { [T in OwnEvent]: (event: EventOf<T>) => readonly Omit<Activity, 'ac
   'verification.logged': ({ entries, accepted, at }) => checksOf(entries, accepted, at),
 }
 
-/** Stores what a session did, in its active organisation. */
+/** Returns the subscriber that stores a session's event in its active organisation. */
 export const ownActivity =
   <T extends OwnEvent>(post: Post, type: T): Subscriber<T> =>
   ({ trx }, event) =>
     noteOwn(trx, event.by, OWN[type](event), event.at, post)
 
-/** The events inside of an organisation. */
+/** The events of an organisation. */
 type InsideEvent = Extract<EventType, `organisation.${string}` | 'machine.created'>
 
-/** Returns an event that says its activity itself. */
+/** Converts an event that already names its activity. */
 const asGiven = ({
   organisation,
   change: event,
@@ -136,7 +136,7 @@ const asGiven = ({
   readonly Activity[],
 ] => [organisation, [{ event, actor, target, data }]]
 
-/** The organisation and the activities of each event inside of one. */
+/** Converts each of these events to its organisation and activities. */
 const INSIDE: {
   [T in InsideEvent]: (event: EventOf<T>) => readonly [organisation: string, readonly Activity[]]
 } = {
@@ -172,7 +172,7 @@ const INSIDE: {
   ],
 }
 
-/** Stores what happened inside of an organisation. */
+/** Returns the subscriber that stores an organisation's event. */
 export const activity =
   <T extends InsideEvent>(post: Post, type: T): Subscriber<T> =>
   ({ trx }, event) =>

@@ -1,7 +1,7 @@
 /**
- * Counts the activities in the windows of alerts. Stored counts cover the whole days and minutes
- * of a window. For the minute in which a window begins, the query reads at most as many
- * activities as the threshold needs.
+ * Counts the activities in alerts' windows. Whole days and minutes of a window are counted from
+ * stored counts. For the minute in which a window begins, single activities are read, but no more
+ * than are needed to reach the threshold.
  */
 import type { Transaction } from 'kysely'
 import { DAY_MS, MINUTE_MS, dayOf, minuteOf } from './activity-rows.ts'
@@ -19,14 +19,14 @@ export interface Window {
 }
 
 /**
- * Returns the number of activities in the minutes from `from` to before `to`, on one day. Minutes
- * are counted from 1970.
+ * Returns the number of activities from minute `from` (inclusive) to `to` (exclusive) of one day.
+ * Minutes are counted from 1970.
  */
 type Minutes = (from: number, to: number) => number
 
 /**
- * Returns the counts in minutes of a day, by prefix sums. A device that pushes entries that are
- * weeks old causes many windows on one day.
+ * Returns a function that counts within a day. It uses prefix sums, because a device that sends
+ * entries that are weeks old causes many windows on one day.
  */
 function minutesIn(
   day: number,
@@ -43,7 +43,7 @@ function minutesIn(
 const sum = (rows: readonly { count: number }[]) =>
   rows.reduce((total, { count }) => total + Number(count), 0)
 
-/** Returns the first minute that the windows need of each day, by event and day. */
+/** Returns the first minute of each day that the windows need, by event and day. */
 function beginnings(windows: readonly Window[]): Map<string, number> {
   const lowest = new Map<string, number>()
   const need = (event: string, minute: number) => {
@@ -59,7 +59,7 @@ function beginnings(windows: readonly Window[]): Map<string, number> {
 
 /**
  * Reads the counts for the days of these windows in one query.
- * @param windows at least one
+ * @param windows the windows; at least one
  * @returns a function that checks whether a window has at least `threshold` activities
  */
 export async function countsIn(
@@ -86,7 +86,7 @@ export async function countsIn(
   const inDays = (event: string, from: number, to: number) =>
     sum((byEvent.get(event) ?? []).filter(({ day }) => day >= from && day <= to))
 
-  /** Returns the counts of the minutes of a day that the windows need. */
+  /** Returns the counts of a day's minutes, as far as the windows need them. */
   async function minutesOf(event: string, day: number): Promise<Minutes> {
     const key = `${event} ${day}`
     const known = read.get(key)
@@ -105,8 +105,7 @@ export async function countsIn(
   }
 
   /**
-   * Returns whether the first minute of a window has at least `count` activities that are in the
-   * window.
+   * Returns whether at least `count` activities in a window's first minute are inside the window.
    */
   async function areInFirstMinute({ event, since }: Window, count: number): Promise<boolean> {
     const last = await trx

@@ -1,7 +1,8 @@
 /**
- * The firing of alerts. A rule names an event, a threshold and a window in minutes. The server
- * judges it in the transaction that stores the activities, at the times at which they happened.
- * After an alert has fired, it does not fire again for the length of its window.
+ * Fires alerts. An alert has an event, a threshold and a window in minutes. It fires if the event
+ * has happened `threshold` times within the window. This is checked in the transaction that stores
+ * the activities, for the times at which they happened. After an alert has fired, it does not fire
+ * again for the length of its window.
  */
 import type { Transaction } from 'kysely'
 import type { AlertEvent, OrgEvent } from '../../api/rest/org.ts'
@@ -12,11 +13,11 @@ import { type Window, countsIn } from './alert-counts.ts'
 import { type Fired, mailFired, phraseOf, type Post, type Rule } from './alert-letters.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** The times at which alerts are judged, by event, in ascending order: Unix milliseconds. */
+/** The times for which alerts are checked, by event, in ascending order (Unix milliseconds). */
 type Times = ReadonlyMap<OrgEvent, readonly number[]>
 
 /**
- * Returns the times to judge: for each event and minute, the last time at which it happened.
+ * Returns the times for which to check alerts: for each event and minute, when it last happened.
  * @param now Unix milliseconds
  */
 export function timesOf(activities: readonly Activity[], now: number): Times {
@@ -33,8 +34,8 @@ export function timesOf(activities: readonly Activity[], now: number): Times {
 type Timing = Pick<Rule, 'event' | 'window_minutes' | 'last_fired_at'>
 
 /**
- * Returns the times at which an alert had not fired for the length of its window. A last firing
- * far in the future comes from a wrong clock and does not count.
+ * Returns the times at which an alert may fire: it must not have fired for the length of its
+ * window. A last firing far in the future is from a wrong clock and is ignored.
  */
 const dueTimes = ({ event, window_minutes, last_fired_at }: Timing, times: Times) =>
   (times.get(event as OrgEvent) ?? []).filter(
@@ -42,8 +43,8 @@ const dueTimes = ({ event, window_minutes, last_fired_at }: Timing, times: Times
   )
 
 /**
- * Returns the enabled alerts that are due at one of the times of their event. The rows are locked
- * until the transaction ends.
+ * Returns and locks the enabled alerts that may fire at one of their event's times. The rows are
+ * locked until the transaction ends.
  */
 export async function holdDue(
   trx: Transaction<Schema>,
@@ -62,8 +63,8 @@ export async function holdDue(
     .execute()
   const due: Rule[] = []
   for (const { id } of waiting.filter((one) => dueTimes(one, times).length > 0)) {
-    // Locks the rows one by one in the order of their ids, to avoid deadlocks. The update changes
-    // nothing.
+    // This update changes nothing. It locks the rows one by one in the order of their ids, to avoid
+    // deadlocks.
     const rule = await trx
       .updateTable('organisation_alerts')
       .set((of) => ({ name: of.ref('name') }))
@@ -78,8 +79,9 @@ export async function holdDue(
 }
 
 /**
- * Returns the window of an alert that ends at a time. The window includes the next minute if that
- * time is now: of two concurrent transactions, the first may have read the clock last.
+ * Returns an alert's window that ends at the time `at`. If that is now, the window also includes
+ * the next minute, because a concurrent transaction that was stored first may have read the clock
+ * later.
  */
 const windowOf = ({ event, window_minutes }: Rule, at: number, now: number): Window => ({
   event,
@@ -87,7 +89,9 @@ const windowOf = ({ event, window_minutes }: Rule, at: number, now: number): Win
   until: at === now ? at + MINUTE_MS : at,
 })
 
-/** Returns the alerts that reached their threshold, each with the first time at which it did. */
+/**
+ * Returns the alerts that reached their threshold, each with the first time at which this happened.
+ */
 async function reached(
   trx: Transaction<Schema>,
   organisation: string,
@@ -114,15 +118,16 @@ async function reached(
 }
 
 /**
- * Stores that an alert fires. Returns false if it is no longer enabled or has fired meanwhile.
+ * Stores that an alert fires. Returns false if it is no longer enabled or has fired since it was
+ * read.
  */
 async function fire(
   trx: Transaction<Schema>,
   { id, last_fired_at: before }: Rule,
   { at, now }: { at: number; now: number },
 ): Promise<boolean> {
-  // An activity that arrives late does not shorten the pause. A time in the future, from a clock
-  // that was ahead, is replaced.
+  // The later of the two times is kept, so that a late activity does not shorten the pause. But a
+  // time in the future, which is from a wrong clock, is replaced.
   const last = before === null || before > now ? at : Math.max(before, at)
   const { numUpdatedRows: fired } = await trx
     .updateTable('organisation_alerts')
@@ -134,7 +139,7 @@ async function fire(
   return fired === 1n
 }
 
-/** Returns the fired alerts, each with the active members that it notifies. */
+/** Returns the fired alerts, each with the active members to notify. */
 async function withAccounts(
   trx: Transaction<Schema>,
   id: string,
@@ -165,8 +170,8 @@ async function withAccounts(
     .where('state', '=', 'active')
     .orderBy('alert_id')
     .orderBy('account')
-    // Skips rows that the deletion of an account has locked: that account gets no notification.
-    // Waiting for the lock could deadlock.
+    // Skips rows that are locked because an account is being deleted. Waiting for the lock could
+    // deadlock, and that account needs no notification.
     .forNoKeyUpdate('organisation_alert_notify')
     .skipLocked()
     .execute()
@@ -192,9 +197,9 @@ function noteOf({ rule, organisation }: Fired): Note {
 }
 
 /**
- * Fires the alerts of an organisation that reached their threshold, each once. It runs in the
- * transaction that stored the activities. A concurrent transaction with the same event waits for
- * the counts, which are written first. Each transaction therefore sees the earlier activities.
+ * Fires each of an organisation's alerts that reached its threshold. Must run in the transaction
+ * that stored the activities. That transaction has locked the counts, so a concurrent transaction
+ * with the same event waits for it, and then sees its activities.
  * @param of `due`: the result of `holdDue` for `times`; `now`: Unix milliseconds
  */
 export async function fireAlerts(
@@ -213,7 +218,7 @@ export async function fireAlerts(
     one.accounts.map((account): [string, Note] => [account, noteOf(one)]),
   )
   await notifyAll(trx, notes, of.now)
-  // Written last, as in every transaction that fires an alert.
+  // These activities are written last in every transaction that fires an alert.
   await writeActivities(
     trx,
     organisation,

@@ -1,4 +1,4 @@
-/** The mails about alerts that have fired. */
+/** The letters about alerts that have fired. */
 import type { AlertEvent } from '../../api/rest/org.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import type { ServiceContext } from '../context.ts'
@@ -33,12 +33,12 @@ const PHRASES: Readonly<Record<AlertEvent, string>> = {
 /** Returns the phrase for the event of an alert. */
 export const phraseOf = (event: AlertEvent): string => PHRASES[event]
 
-/** The services that send the mails of alerts. */
+/** The services that are needed to send letters about alerts. */
 export type Post = Pick<ServiceContext, 'background' | 'db' | 'mail' | 'publicUrl'>
 
 /**
- * Mails to one mailbox. A manager of an organisation chooses the recipients of its alerts, and
- * the limit protects them from too many mails.
+ * The limit for letters to one mailbox. It protects recipients, who are chosen by an owner or admin
+ * of the organisation, from too many letters.
  */
 const LETTERS: Allowance = { what: 'org alert', most: 10, periodMs: 3_600_000 }
 
@@ -57,8 +57,8 @@ export interface Fired {
 }
 
 /**
- * Mails the accounts that have a mailbox and accept mail. It may start before the transaction in
- * which the alert fired commits. It sends nothing if that transaction was rolled back.
+ * Mails the accounts that have a mailbox and accept mail. May be called before the transaction in
+ * which the alert fired is committed. If that transaction is rolled back, nothing is sent.
  * @param now Unix milliseconds
  */
 export async function mailFired(
@@ -67,7 +67,7 @@ export async function mailFired(
   now: number,
 ): Promise<void> {
   const letters = await db.transaction().execute(async (trx): Promise<OutgoingLetter[]> => {
-    // Changes nothing. It waits for the transaction that fired the alert.
+    // This update changes nothing. It waits for the transaction that fired the alert.
     await trx
       .updateTable('organisation_alerts')
       .set((of) => ({ name: of.ref('name') }))

@@ -1,6 +1,6 @@
 /**
- * Alerts of an organisation: the rules, and the members that each notifies. `alert-firing.ts`
- * fires them.
+ * The alerts of an organisation: their rules, and the members that each alert notifies.
+ * `alert-firing.ts` fires them.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -30,9 +30,7 @@ const resource = (row: Row, notify: readonly string[]): OrgAlert => ({
   created_at: timeAt(row.created_at),
 })
 
-/**
- * Returns rows as resources, each with the accounts that it notifies, in the order of their ids.
- */
+/** Converts rows to resources, each with the ids of the accounts that it notifies, in order. */
 async function resources(rows: readonly Row[], db: Kysely<Schema>): Promise<OrgAlert[]> {
   if (rows.length === 0) return []
   const told = await db
@@ -66,7 +64,7 @@ const alerts = collection({
 
 /**
  * Sets the accounts that an alert notifies.
- * @throws AppError `validation_failed` for each id that is not of a member of the organisation
+ * @throws AppError `validation_failed`, with an issue for each id that is not a member's
  */
 async function tell(
   trx: Transaction<Schema>,
@@ -146,7 +144,7 @@ export const orgAlerts = (ground: ServiceContext): Service['orgAlerts'] => {
         const set = {
           ...rule,
           ...(enabled === undefined ? {} : { enabled: enabled ? 1 : 0 }),
-          // The alert has never fired for its new event.
+          // If the event changes, the alert has never fired for the new event.
           ...(rule.event === undefined || rule.event === before.event
             ? {}
             : { last_fired_at: null }),

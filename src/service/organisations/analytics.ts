@@ -1,7 +1,7 @@
 /**
- * Activity of the caller's active organisation: the list, newest first, the summary with counts by
- * event and by actor, the figures of the dashboard, and trends. All but the list are read from
- * stored counts.
+ * The activity of the caller's active organisation: the list (newest first), the summary with
+ * counts by event and by actor, the dashboard's figures, and trends. All but the list are computed
+ * from stored counts.
  */
 import type { Kysely } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -16,7 +16,7 @@ import type { Schema } from '../db/schema.ts'
 import { ACTIVITY_PREFIX, DAY_MS, dayOf } from './activity-rows.ts'
 import { requireActing } from './organisations.ts'
 
-/** The default number of days, the last included. */
+/** The default number of days, including the last. */
 const USUAL_DAYS = 30
 
 interface Days {
@@ -26,14 +26,14 @@ interface Days {
   readonly to: number
 }
 
-/** Returns the day of a date on the wire, which its schema has validated. */
+/** Returns the day of a date in a request. The date must be validated. */
 const dayIn = (text: string): number => dayOf(Date.parse(text))
 
 /** Returns the error for an invalid first day. */
 const badFrom = (message: string) => invalid('query', [{ path: 'from', message }])
 
 /**
- * Returns the days of a query. The default is the thirty days until today.
+ * Returns the days of a query. The default is the 30 days that end today.
  * @param at now, Unix milliseconds
  * @throws AppError `validation_failed` at `from` if it is after the last day
  */
@@ -49,12 +49,12 @@ function readDays(query: { from?: string | undefined; to?: string | undefined },
   return { from, to }
 }
 
-/** Returns the Monday of the week of a day (ISO 8601): 1970 began on a Thursday. */
+/** Returns the Monday of a day's week (ISO 8601). Day 0, 1 January 1970, was a Thursday. */
 const mondayOf = (day: number): number => day - ((((day + 3) % 7) + 7) % 7)
 
-/** A summary covers a year at most; a leap year has 366 days. */
+/** How many days a summary may cover: one year, also a leap year. */
 const MOST_DAYS = 366
-/** The number of actors in a summary, the most active first. */
+/** How many actors a summary lists, the most active first. */
 const MOST_ACTORS = 100
 
 const actorOf = (user_id: string | null, display_name: string | null) =>
@@ -73,7 +73,8 @@ export const orgActivity = ({
         .leftJoin('accounts', 'accounts.id', 'activity.actor_id')
         .select(['activity.id', 'at', 'actor_id', 'display_name', 'event', 'target', 'data'])
         .where('organisation_id', '=', acting.id)
-        // The server may receive an activity later than it happened, never earlier.
+        // Compares ids, which contain the time of receipt, to use the index. An activity is never
+        // received before it happened.
         .where('activity.id', '>=', firstIdAt(ACTIVITY_PREFIX, since))
         .where('at', '>=', since)
         .where('at', '<', until),
@@ -142,8 +143,8 @@ export const orgActivity = ({
 const WEEK = 7
 
 /**
- * The length of each bucket in days, and the most buckets of a trend: a year of days or ten years
- * of weeks.
+ * The length of a bucket in days, and the maximum number of buckets in a trend: about one year of
+ * days or ten years of weeks.
  */
 const BUCKETS = {
   day: {
@@ -159,7 +160,7 @@ const BUCKETS = {
   },
 } as const
 
-/** Returns the number of members in each state, with the invited mailboxes. */
+/** Returns the number of members in each state, including invited mailboxes. */
 async function countMembers(db: Kysely<Schema>, organisation: string) {
   const states = await db
     .selectFrom('organisation_members')
@@ -204,7 +205,7 @@ async function totals(
   return new Map(rows.map(({ event, count }) => [event, count]))
 }
 
-/** Returns the number of activities on each day that has any. */
+/** Returns the number of activities on each day with at least one. */
 async function countsByDay(
   db: Kysely<Schema>,
   { organisation, metric }: { organisation: string; metric: string },
@@ -248,8 +249,8 @@ export const orgAnalytics = ({
   },
 
   /**
-   * A week begins on Monday (ISO 8601). The first and the last week count only the requested
-   * days.
+   * Returns a trend. A week begins on Monday (ISO 8601). Of the first and the last week, only the
+   * requested days are counted.
    */
   trends: async ({ metric, bucket, ...query }, session) => {
     const acting = await requireActing(db, session)

@@ -1,6 +1,6 @@
 /**
- * The deletion of a person's account from its organisations. No organisation remains without an
- * owner or without an active person.
+ * What happens to a person's organisations when the account is deleted. No organisation may remain
+ * without an owner or without an active person.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../../errors.ts'
@@ -15,9 +15,9 @@ const lastOwner = ({ id, name }: { id: string; name: string }) =>
   )
 
 /**
- * Checks that the organisations that an account left were locked before. Otherwise the check for
- * the last owner did not cover them.
- * @throws AppError `conflict` for an organisation that the account joined meanwhile
+ * Checks that all organisations that an account left had been locked before. Organisations that
+ * were not locked were not included in the check for the last owner.
+ * @throws AppError `conflict` if the account joined an organisation after the locks were acquired
  */
 export function requireHeld(
   left: readonly { readonly organisation_id: string }[],
@@ -44,10 +44,10 @@ const ownOrganisations = (db: Kysely<Schema>, account: string) =>
     .execute()
 
 /**
- * Locks the organisations of an account until the transaction ends. Of two owners who are deleted
- * at once, the second is then the last owner. It also locks those where the account is not
- * active: two members who are deleted at once write in the same organisation, and the lock avoids
- * a deadlock.
+ * Locks an account's organisations until the transaction ends. If two owners are deleted at the
+ * same time, the second then counts as the last owner. Organisations in which the account is not
+ * active are locked too, because two members who are deleted at the same time write to the same
+ * organisation and could deadlock.
  * @returns the ids of the organisations
  */
 export async function holdOrganisations(
@@ -65,9 +65,8 @@ export async function holdOrganisations(
 }
 
 /**
- * Returns the organisations that are deleted with an account: those without another active
- * person. No one could act in them any longer.
- * @throws AppError `invalid_state` (`last_owner`) for one that would remain without an owner
+ * Returns the organisations to delete with an account, because they have no other active person.
+ * @throws AppError `invalid_state` (`last_owner`) if an organisation would remain without an owner
  */
 export async function endingWith(db: Kysely<Schema>, account: string): Promise<string[]> {
   const own = await ownOrganisations(db, account)

@@ -1,6 +1,6 @@
 /**
- * Groups of the members of an organisation. A member who leaves the organisation leaves its
- * groups. A suspended member stays in them.
+ * Groups of an organisation's members. A member who leaves the organisation also leaves its groups.
+ * A suspended member stays in the groups.
  */
 import type { Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -43,8 +43,8 @@ const groups = collection({
 })
 
 /**
- * Returns the accounts that a request names, each once.
- * @throws AppError `validation_failed` for each id that is not of a member of the organisation
+ * Returns the ids of the accounts that a request names, each once.
+ * @throws AppError `validation_failed`, with an issue for each id that is not a member's
  */
 async function requireMembers(
   trx: Transaction<Schema>,

@@ -1,7 +1,7 @@
 /**
- * Invites many mailboxes to an organisation at once. Each is judged separately, and all changes
- * are stored in one transaction. The mailbox of an account looks the same as one without an
- * account, unless that account is in the organisation already.
+ * Invites many mailboxes to an organisation in one request. Each mailbox is checked separately, and
+ * all changes are stored in one transaction. The response does not reveal whether a mailbox has an
+ * account, unless that account is already in the organisation.
  */
 import type { Transaction } from 'kysely'
 import { is } from 'valibot'
@@ -31,8 +31,8 @@ type Asked = Parameters<BulkInvite>[0]['body']['invites'][number]
 type Reason = Awaited<ReturnType<BulkInvite>>['skipped'][number]['reason']
 
 /**
- * Returns the accounts that have proven these mailboxes, by mailbox. Each has its state and role
- * in the organisation.
+ * Returns, by mailbox, the accounts that have confirmed these mailboxes. Each has its state and
+ * role in the organisation.
  */
 async function accountsAt(
   trx: Transaction<Schema>,
@@ -74,8 +74,8 @@ const STATES: Readonly<Record<OrgMember['state'], Reason>> = {
 }
 
 /**
- * The verdict on an address: the reason to skip it, or `widens`. `widens` is the id of the member
- * or invitation that gets the wider role, or null for a new invitation.
+ * What to do with an address: `reason` is why it is skipped. `widens` is the id of the member or
+ * invitation that gets the wider role, or null if a new invitation is needed.
  */
 type Verdict = { readonly reason: Reason } | { readonly widens: string | null }
 
@@ -106,7 +106,7 @@ function judge(
     if (known === null) return { widens: null }
     if (known.state === 'suspended' || !isWider(one.role, known.role))
       return { reason: STATES[known.state] }
-    // Another mailbox of the same account named it before.
+    // An earlier item of the request had another mailbox of the same account.
     if (seen.has(known.id)) return { reason: 'repeated' }
     seen.add(known.id)
     return { widens: known.id }
@@ -148,11 +148,11 @@ async function keep(
   await events.publish(trx, { type: 'organisation.invited', organisation, actor, invites, at })
 }
 
-/** Changes the role that an invitation gives. */
+/** Changes the role in an invitation. */
 const changeInvite = (trx: Transaction<Schema>, { id, role }: { id: string; role: Role }) =>
   trx.updateTable('organisation_invites').set({ role }).where('id', '=', id).execute()
 
-/** Gives members and invitations wider roles. */
+/** Gives members and invitations their wider roles. */
 async function widen(
   trx: Transaction<Schema>,
   { events }: Pick<ServiceContext, 'events'>,
@@ -175,7 +175,7 @@ async function widen(
   await events.publish(trx, { type: 'organisation.roles_widened', organisation, actor, wider, at })
 }
 
-/** Returns members and invitations by their ids, in order. */
+/** Returns the members and invitations with these ids, in the same order. */
 async function resourcesBy(
   trx: Transaction<Schema>,
   organisation: string,
@@ -198,8 +198,8 @@ async function resourcesBy(
 }
 
 /**
- * Invites mailboxes to the organisation that is active for the caller. A mailbox that is a member
- * or invited already, with a narrower role, gets the wider one.
+ * Invites mailboxes to the caller's active organisation. If a mailbox is already a member or
+ * invited with a narrower role, it gets the wider role.
  */
 export const bulkInvite =
   (ground: ServiceContext): Service['orgMembers']['bulkInvite'] =>

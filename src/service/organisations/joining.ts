@@ -1,7 +1,7 @@
 /**
- * Joining an organisation. An account that proves an invited mailbox becomes a member. An active
- * member gets the role of the invitation if that is wider. Another mailbox of a suspended member
- * does not activate that member.
+ * Joining an organisation. An account that confirms an invited mailbox becomes a member. If the
+ * account is already an active member, it gets the invitation's role if that is wider. A suspended
+ * member is not activated by an invitation to another mailbox.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { OrgEvent } from '../../api/rest/org.ts'
@@ -13,7 +13,7 @@ import type { Schema } from '../db/schema.ts'
 import type { Subscriber } from '../events.ts'
 
 type Invite = Schema['organisation_invites']
-/** Selects the open invitations to the proven mailboxes of an account, the oldest first. */
+/** Selects the open invitations to an account's confirmed mailboxes, oldest first. */
 const invitesOf = (db: Kysely<Schema>, account: string): Promise<Invite[]> =>
   db
     .selectFrom('organisation_invites')
@@ -25,17 +25,17 @@ const invitesOf = (db: Kysely<Schema>, account: string): Promise<Invite[]> =>
     .orderBy('id')
     .execute()
 
-/** The change of an account by its invitations. */
+/** How invitations changed an account's membership. */
 interface Taken {
   readonly event: Extract<OrgEvent, 'member_joined' | 'member_role_changed'>
   readonly role: Role
 }
 
 /**
- * Makes an account a member by its invitations to one organisation and deletes the invitations.
- * The caller has locked the row of the organisation.
- * @param invites at least one, the oldest first; the widest role counts
- * @returns null if the account is a member already and its role does not become wider
+ * Makes an account a member by its invitations to one organisation, and deletes the invitations.
+ * The caller must have locked the organisation.
+ * @param invites the account's invitations, at least one, oldest first. The widest role applies.
+ * @returns null if the account is already a member and its role does not become wider
  */
 export async function takeIn(
   trx: Transaction<Schema>,
@@ -71,7 +71,7 @@ export async function takeIn(
   return isWidened ? { event: 'member_role_changed', role } : null
 }
 
-/** Makes an account a member of every organisation that invited one of its proven mailboxes. */
+/** Makes an account a member of every organisation that invited one of its confirmed mailboxes. */
 async function joinInvited(
   ground: Pick<ServiceContext, 'db' | 'events' | 'now'>,
   account: string,
@@ -84,7 +84,8 @@ async function joinInvited(
     for (const organisation of held) await holdOrganisation(trx, organisation)
     await lockAccount(trx, account)
     const at = now()
-    // Reads the invitations again: used ones are gone, and a new one waits for the next call.
+    // Reads the invitations again under the lock. Some may be used by now, and new ones are left
+    // for the next call.
     const invites = Map.groupBy(await invitesOf(trx, account), (one) => one.organisation_id)
     const all: [organisation: string, taken: Taken][] = []
     for (const organisation of held) {
@@ -105,7 +106,7 @@ async function joinInvited(
 }
 
 /**
- * Joins the organisations of an account that signed in or has a new address, after the commit.
+ * After an account has signed in or confirmed an address, joins the organisations that invited it.
  */
 export const joining =
   (

@@ -1,5 +1,5 @@
 /**
- * Creates the machine accounts of an organisation. A key belongs to one machine, so the server
+ * Creates an organisation's machine accounts. A key belongs to one machine, so the server
  * recognises a repeated request by its key.
  */
 import type { Kysely } from 'kysely'
@@ -20,9 +20,9 @@ interface Wanted {
 }
 
 /**
- * Creates the machine and its membership. Its account has the same id until its first device
- * enrols, since account ids follow from keys. Returns null, without a change, if another machine
- * has the key.
+ * Creates a machine and its membership. Returns null, and changes nothing, if another machine has
+ * the key. The account id is the same as the machine id until the first device enrols, because
+ * account ids are derived from a device's keys.
  */
 async function make(
   db: Kysely<Schema>,
@@ -46,7 +46,8 @@ async function make(
     .onConflict((conflict) => conflict.column('kid').doNothing())
     .executeTakeFirstOrThrow()
   if (made !== 1n) {
-    // No rollback: the transaction goes on and reads which machine has the key.
+    // The row is deleted instead of a rollback, because the transaction must go on to find the
+    // machine that has the key.
     await db.deleteFrom('accounts').where('id', '=', id).execute()
     return null
   }
@@ -65,7 +66,7 @@ async function make(
 }
 
 /**
- * Returns the machine that an earlier, equal request created.
+ * Returns the machine that an earlier request with the same values created.
  * @throws AppError `conflict` if the key belongs to another machine
  */
 async function madeBefore(db: Kysely<Schema>, { organisation_id, name, key }: Wanted) {
@@ -88,8 +89,8 @@ export const machines = (
   create: async ({ body }, { account }) => {
     judged('key', () => jwkBytes(body.key))
     const id = await ground.events.transaction(async (trx) => {
-      // A concurrent deletion of the organisation ends before this lock, or deletes this machine
-      // too.
+      // Because of this lock, a concurrent deletion of the organisation either has finished or will
+      // delete this machine too.
       await holdOrganisation(trx, body.organisation_id)
       await requireManager(trx, body.organisation_id, account)
       const at = ground.now()

@@ -1,6 +1,6 @@
 /**
- * Rows of members of an organisation: accounts in it, and invited mailboxes. Both are in one
- * list. An invited mailbox does not reveal whether an account has it.
+ * Rows of an organisation's members, which are accounts and invited mailboxes. Both are in one
+ * list. The entry of an invited mailbox does not reveal whether the mailbox has an account.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
@@ -23,7 +23,7 @@ export const selectMembers = (db: Kysely<Schema>, organisation: string) =>
     .select((of) => [
       'display_name',
       'kind',
-      // A subquery for each listed row: with a join, PostgreSQL may read all mailboxes.
+      // A subquery for each listed row, because for a join PostgreSQL may read all mailboxes.
       of
         .selectFrom('emails')
         .select('address')
@@ -34,7 +34,11 @@ export const selectMembers = (db: Kysely<Schema>, organisation: string) =>
     ])
     .where('organisation_members.organisation_id', '=', organisation)
 
-/** Selects the newest members before one, in a state if one is given; in no order. */
+/**
+ * Selects the newest members before the id `before`, at most `most`, in no particular order. If
+ * `before` is null, it starts with the newest. If `state` is given, only members in that state
+ * count.
+ */
 export const membersBefore = (
   db: Kysely<Schema>,
   organisation: string,
@@ -57,14 +61,14 @@ export type OrganisationMemberRow = Awaited<
   ReturnType<ReturnType<typeof selectMembers>['executeTakeFirstOrThrow']>
 >
 
-/** Selects the mailboxes that an organisation invited and that have not joined. */
+/** Selects an organisation's invitations to mailboxes that have not joined. */
 export const invites = (db: Kysely<Schema>, organisation: string) =>
   db.selectFrom('organisation_invites').selectAll().where('organisation_id', '=', organisation)
 
-/** From the widest. */
+/** The roles, from the widest to the narrowest. */
 const ROLES: readonly Role[] = ['owner', 'admin', 'member']
 
-/** Returns whether a role may do more than another. */
+/** Returns whether role `a` allows more than role `b`. */
 export const isWider = (a: Role, b: Role): boolean => ROLES.indexOf(a) < ROLES.indexOf(b)
 
 const memberResource = (row: OrganisationMemberRow, group_ids: string[]): OrgMember => ({
@@ -96,7 +100,7 @@ const inviteResource = ({ id, email, role, state, created_at }: Invite): OrgMemb
 /** An account in the organisation, or an invited mailbox. */
 export type Meant = { readonly member: OrganisationMemberRow } | { readonly invite: Invite }
 
-/** Returns members and invitations as resources, in order, each with its groups. */
+/** Converts members and invitations to resources, in the same order, each with its groups. */
 export async function resourcesOf(
   db: Kysely<Schema>,
   organisation: string,
@@ -128,8 +132,8 @@ export const roleOf = (meant: Meant): Role =>
   'invite' in meant ? meant.invite.role : meant.member.role
 
 /**
- * Returns the member or invitation with an id, or null. The id is that of an account, of a
- * machine or of the entry in the list.
+ * Returns the member or invitation with an id, or null. The id may be an account's, a machine's, or
+ * the entry's id in the list.
  */
 export async function meantBy(
   db: Kysely<Schema>,
@@ -139,23 +143,26 @@ export async function meantBy(
   const isListed = isId(ORGANISATION_MEMBER_PREFIX, id)
   const isMachine = isId('mch_', id)
   if (!isListed && !isMachine && !isId('acc_', id)) return null
-  // A mailbox that joins between the queries keeps its id: read in this order, no entry is
-  // missed.
+  // Invitations are read before members. A mailbox that joins between the queries keeps its id, so
+  // it is not missed.
   const invite = isListed
     ? await invites(db, organisation).where('id', '=', id).executeTakeFirst()
     : undefined
   if (invite !== undefined) return { invite }
   const all = selectMembers(db, organisation)
   const column = isListed ? 'member_id' : 'organisation_members.account_id'
-  // The key file of a machine has this id, before and after its first device gave it an account
-  // id.
+  // A machine id is accepted, because it is in the machine's key file and does not change when the
+  // first device enrols.
   const machine = db.selectFrom('machines').select('account_id').where('id', '=', id)
   const named = all.where(column, '=', isMachine ? machine : id)
   const member = await named.executeTakeFirst()
   return member === undefined ? null : { member }
 }
 
-/** Gives an active member a role. Returns false, without a change, if the role is not wider. */
+/**
+ * Gives an active member a wider role. Returns false, and changes nothing, if the role is not
+ * wider.
+ */
 export async function widenMember(
   trx: Transaction<Schema>,
   of: { organisation: string; account: string; role: Role },
@@ -177,13 +184,13 @@ export async function widenMember(
   return true
 }
 
-/** The most issues in one error, as in other validation errors. */
+/** How many issues one error lists at most, as in other validation errors. */
 const MOST_ISSUES = 20
 
 /**
- * Returns the issues for ids in a body that are not of accounts in an organisation. Suspended
- * members are allowed.
- * @param of `path`: the name of the list
+ * Returns the issues for ids in a request that are not accounts of the organisation's members.
+ * Suspended members are allowed.
+ * @param of `path`: the name of the list in the request
  */
 export async function strangersAmong(
   trx: Transaction<Schema>,

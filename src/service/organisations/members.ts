@@ -1,7 +1,7 @@
 /**
- * Members of the caller's active organisation. A suspended member keeps their own account and its
- * data, but has no access to the organisation. A machine account belongs to the organisation and
- * can do nothing while it is suspended. A suspended invitation admits no one.
+ * The members of the caller's active organisation. A suspended member keeps the account and its
+ * data, but has no access to the organisation. A suspended machine account cannot be used at all. A
+ * suspended invitation cannot be used to join.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
@@ -47,7 +47,7 @@ const lastOwner = () =>
   )
 
 /**
- * Checks that another active person owns the organisation, which is locked.
+ * Checks that another active person is an owner. The organisation must be locked.
  * @throws AppError `invalid_state` (`last_owner`)
  */
 async function requireAnotherOwner(
@@ -65,7 +65,8 @@ async function requireAnotherOwner(
 }
 
 /**
- * Checks that only an owner changes an owner.
+ * Checks that the caller may change a member with the role `whom`. Only an owner may change an
+ * owner.
  * @throws AppError `forbidden` for an admin
  */
 function requireOver(by: Role, whom: Role): void {
@@ -85,7 +86,7 @@ const setState = (
     .where('account_id', '=', account_id)
     .execute()
 
-/** Sets the state of an invitation. Returns false if it has that state already. */
+/** Sets an invitation's state. Returns false if it already has that state. */
 async function setInvite(
   trx: Transaction<Schema>,
   { id }: Invite,
@@ -105,7 +106,7 @@ type Event = Extract<
   'member_joined' | 'member_activated' | 'member_suspended' | 'member_role_changed'
 >
 
-/** The account or invitation that a change affected, and its event; null if nothing changed. */
+/** The account or invitation that a change affected. `event` is null if nothing changed. */
 interface Move {
   readonly id: string
   readonly event: Event | null
@@ -156,7 +157,10 @@ export const orgMembers = (ground: ServiceContext): Service['orgMembers'] => {
     return { id, event: 'member_activated' }
   }
 
-  /** Makes the owner of a proven mailbox a member. Otherwise the invitation is open again. */
+  /**
+   * Makes the account with the invited mailbox a member. If no account has confirmed the mailbox, a
+   * suspended invitation becomes valid again.
+   */
   async function admitted(trx: Transaction<Schema>, invite: Invite, by: Role): Promise<Move> {
     const id = await accountAt(trx, invite.email)
     if (id === null) {
@@ -166,7 +170,7 @@ export const orgMembers = (ground: ServiceContext): Service['orgMembers'] => {
     }
     const taken = await takeIn(trx, { account: id, invites: [invite], at: now() })
     if (taken?.event === 'member_joined') return { id, event: taken.event }
-    // The account is a member already, by another mailbox.
+    // The account is already a member, through another mailbox.
     const meant = await requireMeant(trx, invite.organisation_id, id)
     requireOver(by, roleOf(meant))
     const { event } = await activated(trx, (meant as { member: OrganisationMemberRow }).member)
@@ -190,11 +194,12 @@ export const orgMembers = (ground: ServiceContext): Service['orgMembers'] => {
   return {
     list: async ({ state, ...page }, session) => {
       const { id: organisation } = await requireActing(db, session)
-      // A mailbox that joins between the queries keeps its place: read in this order, no entry is
-      // missed.
+      // Invitations are read before members. A mailbox that joins between the queries keeps its
+      // position, so it is not missed.
       const invited = await pageRows(
         invites(db, organisation).$if(state !== undefined, (query) =>
-          // No invitation is active: a mailbox becomes a member once its account joins.
+          // The state `active` finds no invitation, because an invited mailbox becomes a member
+          // when its account joins.
           query.where('state', '=', state as Invite['state']),
         ),
         page,

@@ -1,4 +1,4 @@
-/** Organisations. The role of a membership decides what an account may do in one. */
+/** Organisations. A member's role determines what the member may do. */
 import type { Kysely, Transaction } from 'kysely'
 import type { CallerSession, Service } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
@@ -11,7 +11,7 @@ import type { Schema } from '../db/schema.ts'
 import type { Events } from '../events.ts'
 
 /**
- * Returns the active organisation of the caller. Any active member may read.
+ * Returns the caller's active organisation. Use it for operations that every active member may do.
  * @throws AppError `no_active_organisation`
  */
 export async function requireActing(
@@ -27,7 +27,7 @@ export async function requireActing(
 }
 
 /**
- * Returns the active organisation of a caller who may change it: an owner or admin.
+ * Returns the caller's active organisation, of which the caller must be an owner or admin.
  * @throws AppError `no_active_organisation`, `forbidden`
  */
 async function requireManaging(
@@ -44,7 +44,8 @@ async function requireManaging(
 
 /**
  * Checks that an account is an active owner or admin of the organisation.
- * @throws AppError `not_found` if the account is not in it, `forbidden` for another role or state
+ * @throws AppError `not_found` if the account is not a member, `forbidden` for another role or
+ *   state
  */
 export async function requireManager(
   db: Kysely<Schema>,
@@ -66,14 +67,14 @@ export async function requireManager(
 }
 
 /**
- * Locks an organisation, if it exists, until the transaction ends. Call it before any of its
+ * Locks an organisation until the transaction ends, if it exists. Call this before any of its
  * accounts is locked.
  */
 export async function holdOrganisation(
   trx: Transaction<Schema>,
   organisation: string,
 ): Promise<void> {
-  // Changes nothing. An update locks the row in both database engines.
+  // This update changes nothing. It locks the row in both database engines.
   await trx
     .updateTable('organisations')
     .set((of) => ({ name: of.ref('name') }))
@@ -82,8 +83,9 @@ export async function holdOrganisation(
 }
 
 /**
- * Runs a change in a transaction while the caller's active organisation is locked.
- * @param work receives that organisation
+ * Runs a change that only an owner or admin may make. The caller's active organisation is locked
+ * while it runs.
+ * @param work receives the caller's active organisation
  * @throws AppError `no_active_organisation`, `forbidden`
  */
 export const managing = <T>(
@@ -94,13 +96,15 @@ export const managing = <T>(
   events.transaction(async (trx) => {
     const organisation = await requireManaging(trx, session)
     await holdOrganisation(trx, organisation.id)
-    // The caller may have been suspended meanwhile.
+    // Checked again under the lock, because the caller may have been suspended before it was
+    // acquired.
     await requireManager(trx, organisation.id, session.account)
     return work(trx, organisation)
   })
 
 /**
- * Runs a change that any active member may make, while the organisation is locked.
+ * Runs a change that every active member may make. The caller's active organisation is locked while
+ * it runs.
  * @throws AppError `no_active_organisation`
  */
 export const acting = <T>(
@@ -114,11 +118,11 @@ export const acting = <T>(
     return work(trx, organisation)
   })
 
-/** The most members of an organisation, machines and invited mailboxes included. */
+/** The maximum number of members of an organisation, including machines and invited mailboxes. */
 const MOST_ORGANISATION_MEMBERS = 20_000
 
 /**
- * Checks that an organisation, which is locked, has room for so many more members.
+ * Checks that an organisation can have `more` additional members. It must be locked.
  * @throws AppError `conflict`
  */
 export async function requireRoom(
@@ -144,8 +148,8 @@ export async function requireRoom(
 }
 
 /**
- * The most organisations that one person creates. Those of which others made the person an owner
- * do not count.
+ * The maximum number of organisations that one person can create. Organisations of which others
+ * made the person an owner do not count.
  */
 const MOST_OWNED = 100
 

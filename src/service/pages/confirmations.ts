@@ -1,7 +1,7 @@
 /**
- * The pages of mailed links. The user of a link confirms the mailbox to which it was sent. Mail
- * scanners open links too, so opening the page changes nothing; a button confirms. The page of an
- * unknown, used or expired link is always the same.
+ * The pages at mailed links. The user of a link confirms the mailbox to which the link was sent.
+ * Mail scanners open links too, so opening the page changes nothing; only its button confirms. The
+ * page for an unknown, used or expired link is always the same.
  */
 import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'

@@ -1,12 +1,12 @@
 /**
- * The shared parts of the public pages: templates, the frame of a document and its headers. Values
- * in a template are escaped, unless a template made them; no string is exempt. Pages have no inline
- * script and no inline style, so that the policy can forbid both; values for the scripts are in
- * `data-*` attributes.
+ * The shared parts of the public pages: templates, the frame of a document, and its headers. All
+ * values in a template are escaped, except values that were made by a template themselves. Pages
+ * have no inline scripts and styles, so that the content security policy can forbid both. Values
+ * for scripts are in `data-*` attributes.
  */
 import type { Content } from '../../api/route.ts'
 
-/** HTML made by a template. The private member prevents other objects from having this type. */
+/** HTML made by a template. Because of the private member, no other object can have this type. */
 export class Html {
   readonly #text: string
 
@@ -23,7 +23,7 @@ export class Html {
 
 type Value = string | number | Html | readonly Html[]
 
-/** The tag of every template: it escapes strings and numbers, but not `Html` and lists of it. */
+/** The tag of templates. It escapes strings and numbers, but not `Html` and lists of `Html`. */
 export const html = (parts: TemplateStringsArray, ...values: Value[]): Html =>
   new Html(parts, values)
 
@@ -35,7 +35,7 @@ const ENTITY: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Returns a text escaped for an element's content or a quoted attribute. */
+/** Escapes a text for an element's content or a quoted attribute. */
 export function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITY[character]!)
 }
@@ -45,10 +45,7 @@ function render(value: Value): string {
   return typeof value === 'object' ? value.map(String).join('\n') : escape(String(value))
 }
 
-/**
- * Returns the Content-Security-Policy with only the permissions that the page needs. A page with
- * a form has no script.
- */
+/** Returns a Content-Security-Policy with only the permissions that the page needs. */
 const policyOf = (script: boolean, form: boolean) =>
   [
     "default-src 'none'",
@@ -62,8 +59,8 @@ const policyOf = (script: boolean, form: boolean) =>
   ].join('; ')
 
 /**
- * Three bars for three words. A data URL, so that it causes no request that reveals the opening
- * of the page.
+ * The icon: three bars for three words. It is a data URL, so that the browser makes no request for
+ * it, which would reveal that the page was opened.
  */
 export const ICON =
   'data:image/svg+xml,' +
@@ -73,8 +70,8 @@ export const ICON =
   )
 
 /**
- * Returns a document around `main`, as the response of the server.
- * @param of `status` is 200 by default; `form`: whether the page may send a form to this server
+ * Returns a response with an HTML document around `main`.
+ * @param of `status`: 200 by default; `form`: whether the page may send a form to this server
  */
 export function document(of: {
   title: string
@@ -114,14 +111,14 @@ export function document(of: {
     body: page.toString(),
     headers: {
       'Content-Security-Policy': policyOf(script !== undefined, form),
-      // With no-referrer, a browser omits the origin of a form (Fetch section 3.1), and the guard
-      // rejects `Origin: null`.
+      // With `no-referrer`, a browser would send `Origin: null` with a form (Fetch section 3.1),
+      // which this server rejects.
       'Referrer-Policy': form ? 'same-origin' : 'no-referrer',
     },
   }
 }
 
-/** The text shown without scripts, which these pages need. */
+/** The text that is shown if JavaScript is disabled, for pages that need it. */
 export const needsScript = html`<noscript
   ><p class="notice" data-kind="warn">
     This page works inside your browser and needs JavaScript for it. Allow it for this page and

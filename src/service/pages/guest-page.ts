@@ -1,26 +1,29 @@
 /**
- * The page of a guest code. The server has neither the secret nor the words: the page gets the
- * secret from the fragment of the link, which browsers do not send.
+ * The page of a guest code. The server has neither the secret nor the words. The page's script
+ * reads the secret from the link's fragment, which browsers do not send to the server.
  */
 import type { Content } from '../../api/route.ts'
 import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { document, html, type Html, needsScript } from './document.ts'
 
 export type GuestPage = {
-  /** As given in the path: for an unknown code it may be any text. */
+  /** The id in the path. If the code is unknown, it may be any text. */
   id: string
   accountId: string
   ownerName: string
-  /** The external member for which the code was made, shown while it is active; null for none. */
+  /**
+   * The name of the external member for whom the code was made; null if there is none. It is shown
+   * only while the code is active.
+   */
   guestName: string | null
   state: 'active' | 'revoked' | 'expired' | 'unknown'
-  /** The server's time in Unix milliseconds; the page counts its minutes by it. */
+  /** The server's time in Unix milliseconds, by which the page counts the minutes. */
   now: number
 }
 
 /**
- * Returns the page of a guest code in any state. The status is 404 for an unknown code and 410
- * for one that no longer works. Neither shows words. Names are escaped.
+ * Returns the page of a guest code in any state. The status is 404 for an unknown code and 410 for
+ * a revoked or expired code; these pages show no words. Names are escaped.
  */
 export function guestPage(of: GuestPage): Content {
   const script = '/assets/guest.js'

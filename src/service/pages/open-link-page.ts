@@ -1,7 +1,7 @@
 /**
- * The page of an open link: a plain form for requests to connect with its owner. It has no script;
- * the server returns the page again with the errors. The answer for an unused slug and a previously
- * used one is the same.
+ * The page of an open link: a form to ask for a connection with the link's owner. It has no script.
+ * If the input is invalid, the server returns the form again with the errors. A slug that was never
+ * used and a slug that is no longer used get the same response.
  */
 import { safeParse } from 'valibot'
 import { email, name, text } from '../../api/fields.ts'
@@ -11,7 +11,7 @@ import type { ServiceContext } from '../context.ts'
 import { ask, type Asked, findLink } from '../links/open-link-asks.ts'
 import { document, html, type Html } from './document.ts'
 
-/** The link, with the texts of its owner. */
+/** The link, with the texts that its owner chose. */
 interface OpenLinkPage {
   readonly slug: string
   readonly title: string
@@ -60,7 +60,10 @@ const rule = ({ owner }: OpenLinkPage): Html =>
     only if you got this link from them, in a way that you know.
   </p>`
 
-/** Returns the attributes and the error text of a field, linked for screen readers. */
+/**
+ * Returns a field's attributes and its error text. The attributes refer to the text, for screen
+ * readers.
+ */
 function attributes(field: Field, faults: Faults): { marks: Html; fault: Html } {
   const hint = field === 'email' ? 'email-hint' : ''
   const fault = faults[field]
@@ -76,8 +79,8 @@ function attributes(field: Field, faults: Faults): { marks: Html; fault: Html } 
 }
 
 /**
- * Returns the form. With `again` it has status 422, the submitted values, and the errors beside
- * their fields. All values are unchanged, and escaped.
+ * Returns the form. If `again` is given, the status is 422, and the form contains the submitted
+ * values (unchanged, but escaped) and the errors beside their fields.
  */
 function formPage(
   link: OpenLinkPage,
@@ -154,7 +157,7 @@ ${values.message}</textarea>
   return headed(link, again === null ? { main } : { told: 'Not sent', main, status: 422 })
 }
 
-/** Returns the page after a valid form, which is the same for every mailbox. */
+/** Returns the page after a valid form was submitted. It is the same for every mailbox. */
 const askedPage = (link: OpenLinkPage): Content =>
   headed(link, {
     told: 'Look into your mailbox',
@@ -171,7 +174,7 @@ const askedPage = (link: OpenLinkPage): Content =>
       </p>`,
   })
 
-/** Returns the page of a link that accepts no requests. `status` is 409 for a submitted form. */
+/** Returns the page of a paused link. `status` must be 409 if a form was submitted. */
 const pausedPage = (link: OpenLinkPage, status = 200): Content =>
   headed(link, {
     told: 'Paused',
@@ -185,7 +188,7 @@ const pausedPage = (link: OpenLinkPage, status = 200): Content =>
     </section>`,
   })
 
-/** Returns the page for too many pending requests: status 429. */
+/** Returns the page for a link that has too many requests, with status 429. */
 function fullPage(link: OpenLinkPage): Content {
   const full = headed(link, {
     told: 'Too many requests',
@@ -198,7 +201,7 @@ function fullPage(link: OpenLinkPage): Content {
   return { ...full, headers: { ...full.headers, 'Retry-After': String(RETRY_AFTER_S) } }
 }
 
-/** Returns the page for an unknown slug: status 404, always the same. */
+/** Returns the page for an unknown slug, with status 404. It is always the same. */
 const unknownPage = (): Content =>
   page({
     title: 'No such link',
@@ -216,8 +219,8 @@ const NAME = name(100)
 const MESSAGE = text(1000)
 
 /**
- * Trims the values. Browsers submit text with CRLF line ends (HTML, form submission), which must
- * not count towards the length.
+ * Trims the values and normalises line ends. Browsers submit text with CRLF (HTML, form
+ * submission), which must not count as two characters.
  */
 const cleaned = (values: Values): Values => ({
   display_name: values.display_name.trim(),
@@ -230,7 +233,7 @@ const faultOf = (schema: typeof NAME, value: string): string | undefined => {
   return issues?.[0].message
 }
 
-/** Returns the errors of fields, in words for the user of the form. */
+/** Returns the errors of the fields, as texts for the user. */
 function judge({ display_name, email: address, message }: Values): Faults {
   const nameFault = display_name === '' ? 'Write your name.' : faultOf(NAME, display_name)
   const emailFault = safeParse(email, address).success

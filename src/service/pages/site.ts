@@ -1,6 +1,6 @@
 /**
- * The public pages of the account server. Links to them are sent by mail and chat, where scanners
- * open them too, so reading a page changes nothing.
+ * The account server's public pages. Links to them are sent by mail and chat, where scanners open
+ * them too, so opening a page must not change anything.
  */
 import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
@@ -15,9 +15,10 @@ import { document, html, needsScript } from './document.ts'
 import { guestPage } from './guest-page.ts'
 
 /**
- * Returns the page of a stamp, with status 404 if no stamp has the id. It holds only the id; the
- * script fetches the stamp and verifies it in the browser.
- * @param of `id`: from the path; `now`: the server's time in Unix milliseconds
+ * Returns the page of a stamp, or a page with status 404 if the stamp is not known. The page
+ * contains only the id. Its script fetches the stamp and verifies it in the browser.
+ * @param of `id`: the id in the path; `known`: whether the stamp exists; `now`: the server's time
+ *   in Unix milliseconds
  */
 export function stampPage(of: { id: string; known: boolean; now: number }): Content {
   const script = '/assets/stamp.js'
@@ -89,13 +90,13 @@ const homePage = (): Content =>
     </main>`,
   })
 
-/** Readiness probes repeat after seconds, and treat a missing answer as a failure. */
+/**
+ * How long to wait for the database, in milliseconds. It is short, because readiness probes are
+ * repeated every few seconds and treat a missing answer as a failure.
+ */
 const READY_MS = 2_000
 
-/**
- * Waits for an answer of the database. Throws AppError `backend_unavailable` if it takes too
- * long.
- */
+/** Waits for a query. Throws AppError `backend_unavailable` if it takes longer than READY_MS. */
 async function soon(answer: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -159,7 +160,7 @@ export const guestPages = ({ db, events, now }: ServiceContext): Open['guestPage
       .where('id', '=', id)
       .executeTakeFirst()
     if (row === undefined) throw notFound('guest code')
-    // The page of a code that has ended shows no code, so it does not count as opened.
+    // The page of a revoked or expired code shows no words, so it does not count as opened.
     if (guestCodeState(row, at) !== 'active') return
     const opening = { last_opened_at: at }
     await events.transaction(async (trx) => {
@@ -205,7 +206,9 @@ export const stampPages = ({ db, now, receiptKey }: ServiceContext): Open['stamp
 
 export const home = (): Open['home'] => ({ read: async () => homePage() })
 
-/** The complete list of served files; a name in a path is never used as a file name. */
+/**
+ * All files that are served, with their media types. Only these names are ever used as file names.
+ */
 const ASSETS: ReadonlyMap<string, string> = new Map([
   ['guest.js', 'text/javascript; charset=utf-8'],
   ['stamp.js', 'text/javascript; charset=utf-8'],

@@ -1,7 +1,8 @@
 /**
- * Stamps: the server records a signature of a device and signs a receipt for it. The receipt has
- * the time and the state of the key. Words identify one stamp on a server; if they are taken, the
- * device signs again under a new id.
+ * Stamps. The server stores a stamp that a device signed, and signs a receipt for it. The receipt
+ * contains the time of receipt, the state of the device's key and the signer's assurance. A stamp's
+ * words are unique on a server. If they are taken, the device must sign again with a new id, which
+ * gives other words.
  */
 import type { Kysely } from 'kysely'
 import type { Service, CallerSession } from '../../api/port.ts'
@@ -28,7 +29,7 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
     const { account } = session
     const { entries } = await readKeyLog(db, account)
     const { jti, keyStatus } = await judgedLater('stamp', () => verified(stamp, account, entries))
-    // The server's own findings, which override the claims in the stamp.
+    // What the server itself has determined. It takes precedence over what the stamp claims.
     const seen = {
       received_at: Math.floor(now() / 1000),
       key_status: keyStatus,
@@ -48,7 +49,7 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
       return true
     })
     if (isNew) return { receipt }
-    // A device that lost the response asks again and gets the first receipt.
+    // A device that lost the response sends the stamp again, and gets the first receipt.
     const kept = await db
       .selectFrom('stamps')
       .select('receipt')
@@ -65,9 +66,9 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
 })
 
 /**
- * Returns the assurance of the signer. The levels are acting in an organisation with an active
- * membership, having a proven mailbox, and neither. Any account can make an organisation, so one
- * without a mailbox gets no higher assurance from it.
+ * Returns the signer's assurance: `organisation` if the session has an active organisation,
+ * `verified_email` if the account has a confirmed mailbox, otherwise `device`. A person without a
+ * mailbox always gets `device`, because anyone can create an organisation.
  */
 async function assuranceOf(
   db: Kysely<Schema>,
@@ -81,11 +82,14 @@ async function assuranceOf(
   return (await activeOrganisation(db, session)) === null ? 'verified_email' : 'organisation'
 }
 
-/** Returns the three words as one number of 36 bits. */
+/** Returns a stamp's three words as one number of 36 bits. */
 const wordNumber = (stamp: string) =>
   stampIndices(stamp).reduce((sum, index) => sum * 4096 + index, 0)
 
-/** Verifies a stamp of this account, and returns the state of its key. Throws Refusal. */
+/**
+ * Verifies a stamp, which must be the account's, and returns its id and the state of its key.
+ * Throws Refusal.
+ */
 async function verified(stamp: string, account: string, entries: readonly string[]) {
   const { payload } = parseJws(stamp, 'stamp+jws')
   requireThat(
@@ -96,12 +100,12 @@ async function verified(stamp: string, account: string, entries: readonly string
   const jti = payload.get('jti')
   requireThat(typeof jti === 'string', 'bad_value', 'jti must be an id')
   try {
-    // The log was verified entry by entry before it was stored.
+    // The key log is trusted (`remembered`), because each entry was verified before it was stored.
     await inSlices(verifyingStamp({ stamp, key_log: entries }, { remembered: () => entries }))
     return { jti, keyStatus: 'active' } as const
   } catch (error) {
-    // `verifyingStamp` checks this last: the rest of the stamp is valid, and the receipt records
-    // the revocation.
+    // `verifyingStamp` checks for revocation last, so the rest of the stamp is valid. The receipt
+    // records the revocation.
     if (error instanceof Refusal && error.reason === 'revoked_key')
       return { jti, keyStatus: 'revoked' } as const
     throw error

@@ -1,8 +1,8 @@
 /**
- * Trust cards: the accounts that an account follows. The server stores the notes, confirmations
- * and events of a card. The devices judge keys. For callers without a device, the server reports
- * only whether all devices of a followed account were replaced since it was followed or
- * confirmed.
+ * Trust cards: the accounts that an account follows. The server stores a card's note, confirmations
+ * and events. Whether keys have changed is decided by devices. For callers without a device, the
+ * server can only report whether all devices of a followed account were replaced since it was
+ * followed or confirmed.
  */
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
@@ -60,7 +60,7 @@ async function follow(
   })
 }
 
-/** Applies the user's changes to a card. A value that is already stored causes no event. */
+/** Applies a user's changes to a card. A value that is already stored causes no event. */
 async function change(
   { events, now }: ServiceContext,
   of: Watching,
@@ -176,7 +176,7 @@ export const trustCards = (ground: ServiceContext): Service['trustCards'] => {
   }
 }
 
-/** Returns the lowest possible id of a row that was created at this time or later. */
+/** Returns the lowest id that a row created at or after `unixMs` can have. */
 function lowestId(prefix: string, unixMs: number): string {
   const bytes = Buffer.alloc(16)
   bytes.writeUIntBE(Math.max(0, unixMs), 0, 6)
@@ -190,7 +190,7 @@ export const trust = ({ db, now }: ServiceContext): Service['trust'] => ({
       .selectFrom('trust_cards')
       .select(({ fn }) => [
         fn.countAll<number>().as('following'),
-        // Counts only the cards with a confirmation.
+        // `count` of a column counts only rows in which it is not null, so only confirmed cards.
         fn.count<number>('confirmed_at').as('confirmed'),
       ])
       .where('account_id', '=', account)
@@ -207,7 +207,8 @@ export const trust = ({ db, now }: ServiceContext): Service['trust'] => ({
       .where('account_id', '=', account)
       .where('id', '>=', lowestId('ver_', since))
     const all = await logged.executeTakeFirstOrThrow()
-    // As JSON.stringify writes it: inside a JSON string the quotation marks would be escaped.
+    // The pattern matches only the real field. Inside a JSON string, the quotation marks would be
+    // escaped.
     const unsure = await logged
       .where('entry', 'like', '%"outcome":"inconclusive"%')
       .executeTakeFirstOrThrow()

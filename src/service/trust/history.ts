@@ -1,6 +1,6 @@
 /**
- * The history of trust cards, from the events that the account server receives. An id begins with
- * the time of its event, so the ids are in order.
+ * The history of trust cards, made from domain events. The id of a history event begins with the
+ * time at which it happened, so events sort by id.
  */
 import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
@@ -15,8 +15,9 @@ export const EVENT = 'tev_'
 type Event = Schema['trust_events']
 
 /**
- * Returns the id of an event at a time in Unix milliseconds.
- * @param rest makes the id unique and orders the events of one moment
+ * Returns the id of an event at the time `at` (Unix milliseconds).
+ * @param rest bytes that make the id unique and order events with the same time; the first 10 are
+ *   used
  */
 function idAt(at: number, rest: Uint8Array): string {
   const bytes = Buffer.alloc(16)
@@ -25,18 +26,21 @@ function idAt(at: number, rest: Uint8Array): string {
   return formatId(EVENT, bytes)
 }
 
-/** Returns the event id of a verification: the same each time a device pushes the entry. */
+/**
+ * Returns the event id of a verification. It is the same every time a device sends the same log
+ * entry.
+ */
 const idOf = ({ id }: VerificationEntry, watched: string, at: number) =>
   idAt(at, createHash('sha256').update(`${id}\0${watched}`).digest())
 
-/** Returns an id that is greater than those of earlier events at the same time. */
+/** Returns an id that is greater than the ids of earlier events with the same time. */
 const nextId = (at: number) => idAt(at, parseId(EVENT, newId(EVENT, at)).subarray(6))
 
 type Card = Pick<Event, 'account_id' | 'watched_id'>
 
 /**
- * Deletes the newest event if it is a change of the note. Repeated changes of a note are one
- * event, which limits the length of the history.
+ * Deletes a card's newest event if it is a change of the note. So repeated changes of the note are
+ * one event, which limits the length of the history.
  */
 async function dropNoteBefore(db: Kysely<Schema>, { account_id, watched_id }: Card): Promise<void> {
   const newest = await db
@@ -51,7 +55,7 @@ async function dropNoteBefore(db: Kysely<Schema>, { account_id, watched_id }: Ca
     await db.deleteFrom('trust_events').where('id', '=', newest.id).execute()
 }
 
-/** Stores events of one moment, in this order. */
+/** Stores events that happened at the same time, in this order. */
 async function noteEvents(
   db: Kysely<Schema>,
   of: Card & Pick<Event, 'at'>,
@@ -62,12 +66,13 @@ async function noteEvents(
   await db.insertInto('trust_events').values(rows).execute()
 }
 
-/** Returns the events for the accounts that a verification log names as verified. */
+/** Returns an event for each account that these log entries name as verified. */
 function verifiedIn(entries: readonly VerificationEntry[], account: string, now: number): Event[] {
   return entries
     .filter(({ outcome }) => outcome === 'verified')
     .flatMap((entry) => {
-      // An entry from a clock that is ahead must not sort before later events.
+      // Limited to the present, because with a time in the future the event would sort after events
+      // that happen later.
       const at = Math.min(Date.parse(entry.at), now)
       if (!(at >= 0)) return []
       const others = entry.matches.filter(({ speaker }) => speaker === 'other')
@@ -81,7 +86,8 @@ function verifiedIn(entries: readonly VerificationEntry[], account: string, now:
 }
 
 /**
- * Stores the verified accounts on the trust cards of an account. Stored events stay unchanged.
+ * Adds verifications to the history of an account's trust cards. Events that are already stored
+ * stay unchanged.
  */
 async function noteVerified(
   db: Kysely<Schema>,
@@ -89,7 +95,7 @@ async function noteVerified(
   entries: readonly VerificationEntry[],
   now: number,
 ): Promise<void> {
-  // One entry may name an account several times.
+  // An entry may name the same account several times.
   const events = [
     ...new Map(verifiedIn(entries, account, now).map((event) => [event.id, event])).values(),
   ]

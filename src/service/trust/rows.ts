@@ -1,4 +1,6 @@
-/** Rows of trust cards, and the state of the keys behind them as the account server sees it. */
+/**
+ * Rows of trust cards, and the state of the followed accounts' keys as far as the server knows it.
+ */
 import type { Kysely } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import { serverName } from '../../api/rest/names.ts'
@@ -21,13 +23,13 @@ export const cardsOf = (db: Kysely<Schema>, account: string) =>
     .select('display_name')
     .where('account_id', '=', account)
 
-/** Returns when the user last reviewed the keys, in Unix milliseconds. */
+/** Returns when the user last reviewed the followed account's keys, in Unix milliseconds. */
 const lookedAt = ({ created_at, confirmed_at }: Row) => Math.max(created_at, confirmed_at ?? 0)
 
 /**
- * Returns the followed accounts that replaced all devices after `since`, and when they did.
+ * Returns the followed accounts that replaced all their devices after `since`, and when.
  * @param since Unix milliseconds
- * @param of only these of the followed accounts
+ * @param of considers only these of the followed accounts; null for all
  */
 export async function resetsSince(
   db: Kysely<Schema>,
@@ -47,8 +49,8 @@ export async function resetsSince(
 }
 
 /**
- * Returns the followed accounts with changed keys. Changed keys differ from those that the user
- * reviewed and are not linked to them by the recovery key.
+ * Returns the followed accounts with changed keys. Keys count as changed if they differ from the
+ * reviewed keys and no recovery key links the two.
  */
 export async function changedOf(
   db: Kysely<Schema>,
@@ -71,7 +73,7 @@ export async function changedOf(
 
 /**
  * Returns a card as a resource.
- * @param changed the followed accounts with keys that differ from those that the user reviewed
+ * @param changed the followed accounts with changed keys, as `changedOf` returns them
  */
 export const cardFrom = (row: Row, changed: ReadonlySet<string>): TrustCard => ({
   user_id: row.watched_id,
@@ -84,7 +86,7 @@ export const cardFrom = (row: Row, changed: ReadonlySet<string>): TrustCard => (
     : row.confirmed_at === null
       ? 'unchanged'
       : 'confirmed',
-  // The devices judge whether a recovery key links the keys.
+  // Only devices decide whether a recovery key links the keys, and fill in these fields.
   recovered_at: null,
   recovery_key_unused: false,
   safety_number: null,
@@ -92,7 +94,7 @@ export const cardFrom = (row: Row, changed: ReadonlySet<string>): TrustCard => (
   created_at: timeAt(row.created_at),
 })
 
-/** Returns the position of a card in the list: when it was created, and the followed account. */
+/** Returns a card's position in the list: the creation time and the followed account. */
 export const placeOf = (row: Row) => `${row.created_at} ${row.watched_id}`
 export const isPlace = (text: string) => {
   const [at = '', watched = ''] = text.split(' ')
@@ -100,7 +102,7 @@ export const isPlace = (text: string) => {
 }
 
 /**
- * Returns the card of an account for another account.
+ * Returns an account's trust card for another account.
  * @throws AppError `not_found`
  */
 export async function cardOf(

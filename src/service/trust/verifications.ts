@@ -1,5 +1,5 @@
 /**
- * The verification log of an account, stored as its devices wrote it. It does not contain the
+ * The verification log of an account, stored exactly as its devices sent it. It does not contain
  * words.
  */
 import { pageOf } from '../../api/cursor.ts'
@@ -15,8 +15,8 @@ export const verifications = ({
   now,
 }: Pick<ServiceContext, 'events' | 'now'>): Service['verifications'] => ({
   /**
-   * Stores entries. `accepted` counts the new ones: a device that lost the response pushes them
-   * again.
+   * Stores entries. `accepted` is the number of new entries. A device that lost the response sends
+   * its entries again.
    */
   push: async ({ body: { items } }, session) => {
     if (items.length === 0) return { accepted: 0 }
@@ -48,7 +48,7 @@ export const verifications = ({
 })
 
 export const verificationLog = ({ db }: ServiceContext): Service['verificationLog'] => ({
-  /** Lists entries. The id of an entry begins with the time of the check. */
+  /** Lists entries by time, newest first. The id of an entry begins with the time of the check. */
   list: async (page, { account }) => {
     const { since, until } = daySpan(page)
     const rows = await pageRows(

@@ -1,8 +1,8 @@
 import type { Migration } from '../../storage/migrations.ts'
 
 /**
- * The tables of the first release; the modules of `src/state` describe their columns. Integer
- * times are Unix milliseconds. The versions before it were never released.
+ * The tables of the first release. The modules of `src/state` describe the columns. Times stored as
+ * integers are Unix milliseconds. Earlier versions were never released.
  */
 export const stateVersion14: Migration<string> = {
   version: 14,

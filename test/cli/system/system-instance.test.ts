@@ -239,7 +239,7 @@ describe('a service of the whole machine', { skip }, () => {
     const site = machine.site()
     chownSync(site.system.runtime, 0, 0)
     const service = await site.start()
-    assert.match(service.log(), /"level":"warn".*will not find the daemon/)
+    assert.match(service.log(), /"level":"warn".*cannot find the daemon/)
     await service.end()
   })
 

@@ -62,7 +62,7 @@ describe('rosters', () => {
     it(`${lie}: ${reason}, and the stored roster stays unchanged`, async (t) => {
       const { ada, bob, id } = await two(t)
       const { lied, error } = await told(ada, showing(change))
-      assert.match(error, new RegExp(`refused \\(${reason}\\). It stays unchanged here`))
+      assert.match(error, new RegExp(`refused \\(${reason}\\). The connection stays unchanged`))
       assert(await verifies(lied, bob, id))
     })
 

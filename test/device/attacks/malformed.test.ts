@@ -49,7 +49,7 @@ describe('an account server that returns', () => {
       const { error } = await lied.device().sync.run('request')
       assert.match(
         error ?? '',
-        new RegExp(`refused \\(${reason}\\). It stays unchanged here`),
+        new RegExp(`refused \\(${reason}\\). The connection stays unchanged`),
         what,
       )
       assert.deepEqual(stored(lied), before, what)
@@ -67,7 +67,7 @@ describe('an account server that returns', () => {
       Array.from({ length: 100_001 }, (_, seq) => entries[seq] ?? entries.at(-1)!)
     const lied = ada.restart(showing(many))
     const { error } = await lied.device().sync.run('request')
-    assert.match(error ?? '', /refused \(log_full\). It stays unchanged here/)
+    assert.match(error ?? '', /refused \(log_full\). The connection stays unchanged/)
     assert.deepEqual(stored(lied), before)
     world.later()
     assert(await verifies(lied, bob, id))
@@ -87,7 +87,11 @@ describe('an account server that returns', () => {
         seal_keys,
       }))
       const { lied: there, error } = await lied(ada, lie)
-      assert.match(error, new RegExp(`refused \\(${reason}\\). It stays unchanged here`), what)
+      assert.match(
+        error,
+        new RegExp(`refused \\(${reason}\\). The connection stays unchanged`),
+        what,
+      )
       assert.deepEqual(stored(there), before, what)
     }
     const there = await honest(ada)
@@ -103,7 +107,7 @@ describe('an account server that returns', () => {
       seal_keys,
     }))
     const { lied: there, error } = await lied(ada, lie)
-    assert.match(error, /refused \(log_full\). It stays unchanged here/)
+    assert.match(error, /refused \(log_full\). The connection stays unchanged/)
     assert.deepEqual(stored(there), before)
     world.later()
     assert(await verifies(there, bob, id))

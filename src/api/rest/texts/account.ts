@@ -107,7 +107,7 @@ export const accountTexts: Texts<
         title: 'Add an email address of yours',
         description:
           'Add an address to this account. A link is mailed there; the address is verified when the link is opened. No tool can remove the address. Limit: three mails an hour to one address. To invite a person, use members_add.',
-        // Mails the link again.
+        // `again`: the link is mailed again.
         traits: ['again', 'outside'],
       },
     },

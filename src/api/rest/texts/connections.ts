@@ -95,7 +95,7 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
         title: 'Invite a person to a connection',
         description:
           'Invite one person to a connection that you own; give exactly one of email and user_id. They get a mail. Repeating the call before they answer extends the invitation without a mail. New connection: connections_create. Organisation: org_members_bulk_invite.',
-        // Extends the validity of an invitation that is still open.
+        // `again`: if the invitation is still open, its validity is extended.
         traits: ['again', 'outside'],
       },
     },

@@ -1,6 +1,8 @@
 /**
- * The texts of all rows of *rest*. They are loaded with the first document or list of tools: a
- * running daemon does not need them before.
+ * The texts of all rows of *rest*.
+ *
+ * They are loaded when a document or the list of tools is first requested, because a running daemon
+ * does not need them earlier.
  */
 import type { ByRow } from '../../rows.ts'
 import type { Rest } from '../index.ts'

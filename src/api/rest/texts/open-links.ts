@@ -70,7 +70,7 @@ export const openLinkTexts: Texts<'openLinks' | 'openLinkRequests'> = {
         title: 'Give an open link a new address',
         description:
           'Change the slug of an open link, and so its public address. The old address stops working immediately for everyone who has it, and others may take it. To find a free slug, use open_links_suggest.',
-        // The previous address stops working.
+        // `takes`: the previous address stops working.
         traits: ['takes', 'outside'],
       },
     },
@@ -104,7 +104,7 @@ export const openLinkTexts: Texts<'openLinks' | 'openLinkRequests'> = {
         title: 'Decline a request to connect',
         description:
           'Decline a request through an open link. The requester is not notified. Cannot be undone: a declined request can no longer be approved.',
-        // The requester is not notified.
+        // Not `outside`: the requester is not notified.
         traits: ['takes'],
       },
     },

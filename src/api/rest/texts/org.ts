@@ -68,7 +68,7 @@ export const orgTexts: Texts<
         title: 'Invite people to the organisation',
         description:
           'Mail up to 500 addresses an invitation to the active organisation (context_active_org first), or widen roles. Owners and admins only. Returns skipped addresses with reasons. No tool can narrow a role. For a connection, use members_add.',
-        // Addresses that are already invited are skipped.
+        // Not `again`: addresses that are already invited are skipped.
         traits: ['outside'],
       },
     },

@@ -44,7 +44,7 @@ export const profileTexts: Texts<'context' | 'profile' | 'profiles' | 'preferenc
         title: 'Change your own profile',
         description:
           'Change your name, handle or headline, which others see. Fields left out do not change. If you give up a handle, another account may take it. For settings, use preferences_update.',
-        // A handle that was given up may be taken by another account.
+        // `takes`: another account can take a handle that was given up.
         traits: ['takes', 'outside'],
       },
     },
@@ -92,7 +92,7 @@ export const profileTexts: Texts<'context' | 'profile' | 'profiles' | 'preferenc
         title: 'Change your preferences',
         description:
           'Change language, time zone, mails, or the public code. Fields left out do not change. public_code true lets others look up your public words; switching it off and on creates a new secret. For name and handle, use profile_update.',
-        // Switching the public code off and on creates a new secret.
+        // `takes`: turning the public code off and on again creates a new secret.
         traits: ['takes', 'outside'],
       },
     },

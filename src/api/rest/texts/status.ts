@@ -1,4 +1,4 @@
-/** The texts of the state of the daemon: `../health.ts`, `../status.ts`, `../sync.ts`. */
+/** The texts about the daemon's state: `../health.ts`, `../status.ts`, `../sync.ts`. */
 import type { Texts } from './text.ts'
 
 export const statusTexts: Texts<'health' | 'status' | 'sync'> = {

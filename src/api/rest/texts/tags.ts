@@ -19,7 +19,7 @@ export const tagTexts: Texts<'tags' | 'presets'> = {
         title: 'Create a tag',
         description:
           'Create a label for connections. Its name must differ from your other tags. Put it on a connection with tags_assign.',
-        // A name that is taken is rejected.
+        // Not `again`: a name that already exists is rejected.
         traits: [],
       },
     },

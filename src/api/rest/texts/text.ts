@@ -1,12 +1,15 @@
-/** The texts of a row of *rest*: those of the documents, and those for models. */
+/** The types of a row's texts: for documents, and for models that call the row as a tool. */
 import type { ToolGroup } from '../../tools/tool.ts'
 import type { Rest } from '../index.ts'
 
 /**
- * A property of a tool that changes something. `again`: repeating the call has a further effect.
- * `outside`: people outside the account are notified, or can see the effect. `takes`: existing
- * data is lost, or the operation cannot be undone. Adding data, suspending something for a while,
- * and replacing one text by another do not count.
+ * A property of a tool that changes something.
+ *
+ * - `again`: repeating the call has another effect.
+ * - `outside`: people outside the account are notified or can see the effect.
+ * - `takes`: existing data is lost, or the operation cannot be undone.
+ *
+ * Adding data, suspending something temporarily, and replacing one text with another do not count.
  */
 export type Trait = 'again' | 'outside' | 'takes'
 
@@ -14,25 +17,28 @@ export interface ToolText {
   /** A short title for users. */
   readonly title: string
   /**
-   * The text by which a model chooses among all tools: what the tool does, when to use it rather
-   * than another, what has to precede it, and what cannot be undone.
+   * The text from which a model chooses among all tools.
+   *
+   * It states what the tool does, when to use it instead of another tool, what must be done before,
+   * and what cannot be undone.
    */
   readonly description: string
-  /** Absent for a tool that only reads. */
+  /** Absent if the tool only reads. */
   readonly traits?: readonly Trait[]
 }
 
 export interface RowText {
-  /** What the row does, in one line. */
+  /** One line that states what the row does. */
   readonly summary: string
-  /** What the summary leaves out: who may call the row, its effects, its cost. */
+  /** What the summary does not state: who may call the row, its effects, its cost. */
   readonly description: string
   /**
-   * How the answer of an account server differs from a daemon's. The document for authors of
-   * clients has the rows with this text.
+   * How an account server's answer differs from a daemon's.
+   *
+   * Rows with this text are included in the document for authors of clients.
    */
   readonly onAccountServer?: string
-  /** Absent for a row that is no tool. */
+  /** Absent if the row is not a tool. */
   readonly tool?: ToolText
 }
 
@@ -40,8 +46,10 @@ type Documented = Omit<RowText, 'tool'>
 type ToolTextOf<R> = R extends { method: 'GET' } ? Omit<ToolText, 'traits'> : Required<ToolText>
 
 /**
- * The texts of some groups. A missing or a surplus one does not compile: each row of a group with
- * tools has the text of its tool, and each tool that changes something has its traits.
+ * The texts of some groups.
+ *
+ * A missing or superfluous text does not compile. Each row in a group with tools must have a tool
+ * text, and each tool that changes something must have traits.
  */
 export type Texts<G extends keyof Rest> = {
   readonly [N in G]: {

@@ -25,7 +25,7 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
         title: 'Follow a person',
         description:
           'Follow one person, to be told when their keys change; give exactly one of user_id and email. The person is not notified. To exchange words with them, use connections_create. Limit for email: 30 an hour.',
-        // An account that is already followed is rejected.
+        // Not `again`: an account that is already followed is rejected.
         traits: [],
       },
     },
@@ -40,7 +40,7 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
         title: 'Change a note or a name, or confirm keys',
         description:
           'Change your note on or name for a person you follow, or confirm their keys. Set confirmed only after your user compared the safety number with them by other means and it was equal: your connections then accept the new keys. Confirming cannot be undone.',
-        // Confirmed keys stay confirmed.
+        // Not `again`: keys that are confirmed stay confirmed.
         traits: ['takes'],
       },
     },

@@ -11,7 +11,7 @@ export const verifyTexts: Texts<'verify' | 'stamp' | 'verificationLog'> = {
         title: 'Check three words that a caller said',
         description:
           'Find who says these words now. Compare the match with who the caller claims to be, or give "expect" or "challenge_id"; a name proves nothing. Words work once. Say "not verified" only if "conclusive" is true. 20 wrong tries a minute; pauses after 100.',
-        // Words are accepted once.
+        // `again`: words are accepted only once.
         traits: ['again'],
       },
     },
@@ -24,7 +24,7 @@ export const verifyTexts: Texts<'verify' | 'stamp' | 'verificationLog'> = {
         title: 'Draw a challenge word to say',
         description:
           'Returns one word for your user to SAY. The speaker answers with three words that are valid only for this listener and purpose. Let your user read "purpose" as returned. Then call verify_words once with challenge_id. Limit: 5 in 15 minutes.',
-        // A new challenge ends the open one.
+        // `again`: a new challenge ends the open one.
         traits: ['again'],
       },
     },

@@ -1,6 +1,7 @@
 /**
- * The words of a connection, also for one listener and one purpose: the listener gives a challenge
- * word, and the speaker answers with three words.
+ * Shows the words of a connection, and checks words for one listener and one purpose.
+ *
+ * For the latter, the listener reads a challenge word, and the speaker answers with three words.
  */
 import { every } from '../../../api/cursor.ts'
 import { someoneOf } from '../../../api/name-text.ts'
@@ -19,8 +20,8 @@ const purposeLine = (purpose: string): string =>
   purpose === '' ? 'no purpose' : `the purpose "${shown(purpose)}"`
 
 /**
- * Returns the connection that must answer; null for any.
- * @throws UsageError for a text that is not the id of a connection
+ * Returns the connection that must answer; null if every connection may answer.
+ * @throws UsageError if the text is not the id of a connection
  */
 function connectionOf(expected: string | undefined): string | null {
   if (expected === undefined) return null
@@ -45,7 +46,8 @@ async function drawn(
 
 /**
  * Returns whether an error is a typing error: an unknown word, or a wrong number of words.
- * It counts as no attempt, and the prompt asks again.
+ *
+ * A typing error does not count as an attempt, so the prompt asks again.
  */
 const isSlip = (error: unknown) =>
   error instanceof AppError && (error.code === 'unknown_word' || error.code === 'word_count')
@@ -69,8 +71,8 @@ async function heard(
 }
 
 /**
- * Draws a challenge word, and checks the three words of the answer.
- * @throws UsageError for words given as arguments, because they depend on the challenge word
+ * Draws a challenge word, and checks the three words that answer it.
+ * @throws UsageError if words are given as arguments, because they depend on the challenge word
  */
 export function verifyAnswer(invocation: Invocation): Promise<Verification> {
   const { args, options, io } = invocation
@@ -81,7 +83,7 @@ export function verifyAnswer(invocation: Invocation): Promise<Verification> {
   const connection = connectionOf(options['expect'] as string | undefined)
   return withPrompt(io, async (prompt) => {
     const { id, word, purpose } = await drawn(invocation, connection)
-    // Also with --json: the other person needs the word to answer.
+    // The word is shown even with --json, because the other person needs it to answer.
     io.stderr.write(
       `Say this word: ${word}\nThe other side must enter it with ${purposeLine(purpose)}. Ask whether they see the same purpose.\n`,
     )
@@ -110,7 +112,7 @@ const ASKED = {
 
 /**
  * Returns the options about the listener in the format of the route.
- * @throws UsageError without --challenge
+ * @throws UsageError if they are given without --challenge
  */
 function askedBy(options: Invocation['options']) {
   const asked = valuesOf(ASKED, options)
@@ -119,7 +121,7 @@ function askedBy(options: Invocation['options']) {
   return asked
 }
 
-/** Returns the code of a connection. An error about the listener names the option. */
+/** Returns the code of a connection. An error about the listener names the option `--listener`. */
 async function connectionCode(api: Api, id: string, asked: ReturnType<typeof askedBy>) {
   try {
     return await api.connections.code({ id, ...asked })
@@ -133,16 +135,17 @@ async function connectionCode(api: Api, id: string, asked: ReturnType<typeof ask
   }
 }
 
-/** The code of a connection or of a guest. A guest’s code has no listener. */
+/** The code of a connection or of a guest. A guest's code has no listener. */
 type Shown = Omit<Code, 'connection_id'>
 
 /**
- * Returns the listener for a sentence, named as in the output of `verify`; null for words for
- * everyone.
+ * Returns the listener for a sentence, in the form that `verify` uses.
+ *
+ * Null if the words are for every listener.
  */
 function listenerOf({ listener, listener_name, name_source, name_marks }: Shown): string | null {
   if (listener === undefined) return null
-  // Without its source a name would read like a confirmed one.
+  // A name without its source would look like a confirmed name.
   return listener_name === undefined || name_source === undefined || name_marks === undefined
     ? listener
     : someoneOf({ display_name: listener_name, name_source, name_marks })

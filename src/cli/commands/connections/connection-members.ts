@@ -5,12 +5,12 @@ import { withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
 import { isActive, nameOfMember, readShownConnection } from './connection.ts'
 
-/** Returns the id of the signed-in account. */
+/** Returns the id of the account that is signed in. */
 const ownId = async (api: Api): Promise<string> => (await api.context.read({})).user.id
 
 /**
  * Returns a member of a connection by account id.
- * @throws AppError not_found
+ * @throws AppError `not_found`
  */
 function memberOf({ id, members }: Connection, mid: string): Member {
   const member = members.find((one) => one.id === mid)
@@ -101,12 +101,12 @@ interface Target {
   readonly own: string
 }
 
-/** One of the two ways in which an account ends a connection. */
+/** One of the two ways in which an account can end its connection: to leave it or to delete it. */
 interface Way {
   readonly verb: 'leave' | 'delete'
   readonly state: 'left' | 'deleted'
   readonly warning: (target: Target) => string
-  /** Returns why the other way applies; null if this one does. */
+  /** Returns why the user must take the other way; null if this way is possible. */
   readonly misfit: (target: Target) => string | null
   readonly carryOut: (api: Api, target: Target) => Promise<void>
 }
@@ -165,7 +165,7 @@ const DELETE: Way = {
 }
 
 /**
- * Asks the user to confirm.
+ * Asks the user to confirm the operation.
  * @throws AppError if the user declines, or if there is no terminal
  */
 const confirm = ({ io }: Invocation, { verb, warning }: Way, target: Target): Promise<void> =>

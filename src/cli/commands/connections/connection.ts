@@ -19,15 +19,15 @@ import { afterWords, wordsLine, inviteeOf } from './first-contact.ts'
 
 /**
  * Reads a connection from the account server.
- * @throws AppError not_found with the message of the command line
+ * @throws AppError `not_found` with the command line's message
  */
 export const readShownConnection = (api: Api, id: string): Promise<Connection> =>
   byId('connection', id, () => api.connections.read({ id }))
 
-/** Returns whether a member has joined the connection and is not only invited. */
+/** Returns whether a member has joined the connection, and is not only invited. */
 export const isActive = ({ state }: Member): boolean => state === 'active'
 
-/** Returns the name of a member with its source; the address for a member invited by mailbox. */
+/** Returns a member's name with its source. For an invited mailbox, returns the address. */
 export const nameOfMember = (member: Member): string =>
   member.user_id === null ? member.display_name : calledOf(member)
 
@@ -103,7 +103,7 @@ Creates a connection with you as its only member and owner. With --invite, also 
   },
 }
 
-/** Returns the location of a connection’s secret and, if there are no words, the reason. */
+/** Returns where the secret of a connection is and, if there are no words, the reason. */
 async function secretOf(api: Api, { id, secret_here, epoch }: Connection): Promise<string[]> {
   const where = `${secret_here ? '' : 'not '}on this device; epoch ${epoch}`
   try {

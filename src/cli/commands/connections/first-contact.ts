@@ -1,6 +1,8 @@
 /**
- * People in the notation of the command line, by mailbox or by account id; and the four words for a
- * first contact with one: shows them, asks for them, and waits for the result.
+ * Names people on the command line, and runs a first contact by four words.
+ *
+ * People are named by mailbox or account id. For a first contact, this file shows or asks for the
+ * words, and waits for the result.
  */
 import { setTimeout as after } from 'node:timers/promises'
 import { calledOf } from '../../../api/name-text.ts'
@@ -15,7 +17,7 @@ import { shown } from '../../table.ts'
 
 /**
  * Parses a mailbox or an account id.
- * @throws UsageError for another text
+ * @throws UsageError for any other text
  */
 export function inviteeOf(text: string): Invitee {
   if (isId(ID_PREFIX.account, text)) return { user_id: text }
@@ -25,35 +27,35 @@ export function inviteeOf(text: string): Invitee {
   )
 }
 
-/** Returns the name of one side of an invitation, or its account id if it has no name. */
+/** Returns the name of one party of an invitation; its account id if it has no name. */
 function nameOf({ display_name, name_source, name_marks, user_id }: Party): string {
   if (display_name === null || name_source === null) return user_id ?? ''
   return calledOf({ display_name, name_source, name_marks })
 }
 
-/** Returns the inviter with name and mailbox: "Ada <ada@example.org>". */
+/** Returns the inviter with name and mailbox, such as "Ada <ada@example.org>". */
 export function inviterOf({ from }: Pick<Invitation, 'from'>): string {
   const { email } = from
   const name = nameOf(from)
   return email === null ? name : `${name} <${email}>`
 }
 
-/** Returns the invitee by mailbox, or by name if there is no mailbox. */
+/** Returns the invitee's mailbox, or their name if there is no mailbox. */
 export const invitedOf = ({ to }: Pick<Invitation, 'to'>): string => to.email ?? nameOf(to)
 
 export const WORDS_OPTION = { words: { type: 'boolean' } } as const
 
-/** The interval between two polls of the result, in milliseconds. */
+/** How often the result is polled, in milliseconds. */
 const EVERY_MS = 1000
 
-/** Returns the line that shows words. */
+/** Returns the line that shows the words of an invitation. */
 export const wordsLine = ({ words, to }: ContactWords): string => `${words}  for ${shown(to)}`
 
-/** The instructions for words. */
+/** How the user must pass on the words. */
 const SAY =
   'Say these words only in person or on a call that you placed. They are valid for one attempt and for 15 minutes.'
 
-/** Returns the first contacts if all have ended; null while one is open. */
+/** Returns the first contacts of these invitations if all have ended; null while one is open. */
 async function endedOf(api: Api, ids: readonly string[]): Promise<FirstContact[] | null> {
   const { items } = await api.firstContacts.list({})
   const those = items.filter(({ invitation_id: id }) => ids.includes(id))
@@ -61,8 +63,9 @@ async function endedOf(api: Api, ids: readonly string[]): Promise<FirstContact[]
 }
 
 /**
- * Waits until first contacts have ended, and reports the result of each.
- * Meanwhile this process answers the other side, or the daemon if one runs.
+ * Waits until all these first contacts have ended, and reports their results.
+ *
+ * Until then, a running daemon answers the other side, or this process does.
  * @returns the exit code
  */
 export async function waitForContacts(
@@ -84,8 +87,9 @@ export async function waitForContacts(
 }
 
 /**
- * Prints the instructions for words and waits for the other sides.
- * With --json it does not wait, because a program reads the result from the list.
+ * Prints how to pass on the words, and waits for the other sides.
+ *
+ * With `--json` it does not wait, because a program reads the result from the list.
  * @returns the exit code
  */
 export async function afterWords(
@@ -106,8 +110,9 @@ export async function afterWords(
 
 /**
  * Asks for four words and runs a function with them.
- * At a terminal it asks again after a typing error, which does not count as an attempt.
- * @throws AppError invalid_state if no words are given, and the errors of `work`
+ *
+ * After a typing error at a terminal, which does not count as an attempt, it asks again.
+ * @throws AppError `invalid_state` if no words are given, and the errors of `work`
  */
 export async function withFourWords<T>(
   { io }: Pick<Invocation, 'io'>,

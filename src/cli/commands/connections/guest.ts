@@ -61,7 +61,7 @@ export const guestRevoke = deleteCommand({
   done: (id) => `Revoked ${id}.`,
 })
 
-/** Returns whether the error reports a missing address. */
+/** Returns whether an error reports that the mail address is missing. */
 const isNowhere = (error: unknown) =>
   error instanceof AppError &&
   error.code === 'validation_failed' &&

@@ -19,16 +19,14 @@ import {
 import { withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
 
-/**
- * Returns whether the account or mailbox was invited before, in which case no new mail is sent.
- */
+/** Returns whether the account or mailbox was already invited. If so, no new mail is sent. */
 const isAmong = ({ members }: Connection, { to }: Invitation): boolean =>
   members.some(
     (member) =>
       !isActive(member) && (member.user_id ?? member.display_name) === (to.user_id ?? to.email),
   )
 
-/** Returns the message about a new invitation, given the connection before it. */
+/** Returns the message about a new invitation. `before` is the connection before the invitation. */
 function followsFrom(made: Invitation, before: Connection): string {
   if (made.state === 'approved')
     return 'This invitation is already approved. This device adds the person at its next sync ("countersignd sync").'
@@ -54,7 +52,7 @@ account server cannot add anyone by itself.
   run({ args: [id = '', whom = ''], options, withApi, print, say, json }) {
     const body = inviteeOf(whom)
     return withApi(async (api) => {
-      // Read first, so that a later not_found cannot mean the connection.
+      // Read the connection first, so that a later `not_found` cannot refer to it.
       const before = await readShownConnection(api, id)
       const add = () => api.members.add({ id, body })
       const made = await ('user_id' in body ? ofAccount(add) : add())
@@ -129,7 +127,7 @@ const OVER: Readonly<Record<string, string>> = {
   declined: 'You declined this invitation. Ask an owner of the connection to invite you again.',
 }
 
-/** The message for the inviter, for each state in which there is nothing to withdraw. */
+/** For the inviter: the message for each state in which an invitation cannot be withdrawn. */
 const OVER_SENT: typeof OVER = {
   expired: 'This invitation has expired, so it cannot be withdrawn.',
   declined: 'This invitation was declined, so it cannot be withdrawn.',
@@ -137,7 +135,7 @@ const OVER_SENT: typeof OVER = {
     'This invitation was approved, so it cannot be withdrawn. To remove the member, use "countersignd connection remove-member".',
 }
 
-/** Runs an operation on an invitation. Its errors have messages of the command line. */
+/** Runs an operation on an invitation, and gives its errors the command line's messages. */
 async function answerOf(
   id: string,
   over: typeof OVER,
@@ -175,8 +173,9 @@ const answer = (of: {
 const named = ({ connection_name }: Invitation) => `"${shown(connection_name)}"`
 
 /**
- * Returns whether the user is in the connection. Their answer is stored already: an error here
- * must not suggest that it failed.
+ * Returns whether the user is in the connection.
+ *
+ * The user's answer is already stored, so an error here must not suggest that it failed.
  */
 const isIn = (api: Api, { connection_id: id }: Invitation): Promise<boolean> =>
   api.connections.read({ id }).then(
@@ -202,9 +201,7 @@ const approveAlone = answer({
   done: approvedAs,
 })
 
-/**
- * Approves by the four words from the inviter, and waits for the answer of the inviter’s device.
- */
+/** Approves an invitation with the inviter's four words, and waits for the inviter's device. */
 const approveByWords = (invocation: Invocation): Promise<number> =>
   withPrompt(invocation.io, (prompt) =>
     invocation.withApi(async (api) => {

@@ -16,8 +16,10 @@ const notFollowed = () =>
   )
 
 /**
- * Runs a function on a followed account. Sends no request for a text that cannot be an id.
- * @throws AppError not_found
+ * Runs a function on a followed account.
+ *
+ * If the text cannot be an account id, no request is sent.
+ * @throws AppError `not_found`
  */
 async function ofFollowed<T>(id: string, work: () => Promise<T>): Promise<T> {
   if (!isId(ID_PREFIX.account, id)) throw notFollowed()
@@ -34,7 +36,7 @@ const KEYS = {
   confirmed: 'confirmed',
 } as const
 
-/** Returns the name of a card with its source, and the account’s own name if that differs. */
+/** Returns a card's name with its source, and the account's own name if that differs. */
 function nameOf(card: TrustCard): string {
   const { display_name, own_name, name_changed } = card
   const called = calledOf(card)
@@ -47,7 +49,7 @@ function nameOf(card: TrustCard): string {
 const numberLines = ({ safety_number: number }: TrustCard): string[] =>
   number === null ? [] : [`  ${number.slice(0, 35)}`, `  ${number.slice(36)}`]
 
-/** Returns the digits of a safety number in groups of five, without other spaces. */
+/** Returns the digits of a safety number in groups of five, separated by spaces. */
 const inGroups = (digits: string): string =>
   digits.replace(/\s/g, '').replace(/(?<=^(?:.{5})+)(?=.)/g, ' ')
 
@@ -120,8 +122,8 @@ But it may also be a thief who reads their mail.
 `
 
 /**
- * Asks the user to compare the safety number. Returns that number.
- * @throws AppError invalid_state if the user does not confirm that it is the same
+ * Asks the user to compare the safety number, and returns that number.
+ * @throws AppError `invalid_state` if the user does not confirm that it is the same
  */
 async function compare({ io, withApi }: Invocation, id: string): Promise<string> {
   return withPrompt(io, async (prompt) => {
@@ -130,7 +132,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
         'invalid_state',
         'Nothing was confirmed. Without a terminal, compare the safety number that "countersignd trust list" shows, then give it with --safety-number.',
       )
-    // Fetches the current keys: the cached ones may be outdated.
+    // Fetch the current keys, because the cached ones may be outdated.
     const card = await withApi((api) =>
       ofFollowed(id, () => api.trustCards.update({ id, body: {} })),
     )
@@ -205,8 +207,8 @@ export const trustUnfollow: Command = {
 }
 
 /**
- * Returns the text to store, or null for --clear.
- * @throws UsageError unless exactly one of both is given
+ * Returns the text to store; null for `--clear`.
+ * @throws UsageError unless exactly one of the two is given
  */
 function textOrClear(
   text: string | undefined,

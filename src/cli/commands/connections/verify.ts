@@ -12,7 +12,7 @@ import { shown } from '../../table.ts'
 
 type PublicMatch = PublicVerification['matches'][number]
 
-/** Returns the message about one match and its reliability. */
+/** Returns the message about one match, including how reliable it is. */
 function told({ kind, profile, stamp, match }: PublicMatch): string {
   if (kind === 'account') {
     const handle = profile?.handle == null ? '' : ` (${profile.handle})`
@@ -23,7 +23,7 @@ function told({ kind, profile, stamp, match }: PublicMatch): string {
   return `Verified: the words of ${subjectOf(match!)}.`
 }
 
-/** Returns why the lookup found no speaker. */
+/** Returns the reason why a lookup did not identify a speaker. */
 function notFound({ conclusive, replayed, echo, old_epoch }: PublicVerification): string {
   if (old_epoch === true)
     return 'Not proven: these words are from before the secret changed. Ask the caller to open the app and say the new words.'
@@ -41,14 +41,14 @@ function linesOf(result: PublicVerification): string[] {
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
 }
 
-/** Returns the exit code. For words that verify, inconclusive other matches do not count. */
+/** Returns the exit code. If the words verify, other matches that are inconclusive do not count. */
 function exitOf({ verified, conclusive, matches }: Verification): number {
   if (!verified) return conclusive ? EXIT.notVerified : EXIT.inconclusive
   const isSure = matches.some((match) => match.speaker === 'other' && match.conclusive)
   return isSure ? EXIT.ok : EXIT.inconclusive
 }
 
-/** Yellow is for an inconclusive result, which is neither a yes nor a no. */
+/** Yellow is for an inconclusive result. */
 const COLOURS: Readonly<Record<number, Colour>> = {
   [EXIT.ok]: 'green',
   [EXIT.notVerified]: 'red',
@@ -56,8 +56,8 @@ const COLOURS: Readonly<Record<number, Colour>> = {
 }
 
 /**
- * Parses the value of --expect.
- * @throws UsageError for a text that is neither a connection nor an account
+ * Parses the value of `--expect`.
+ * @throws UsageError if the text is neither a connection nor an account
  */
 function expectationOf(text: string): Expectation {
   if (isId(ID_PREFIX.connection, text)) return { connection_id: text }
@@ -67,7 +67,7 @@ function expectationOf(text: string): Expectation {
   )
 }
 
-/** Checks words against the expected speaker. Errors for an unknown one contain no paths. */
+/** Checks words against the expected speaker. If the speaker is unknown, the error has no paths. */
 async function verifyExpected(api: Api, words: string, expect: Expectation): Promise<Verification> {
   try {
     return await api.verify.words({ body: { words, expect } })
@@ -83,7 +83,9 @@ async function verifyExpected(api: Api, words: string, expect: Expectation): Pro
 }
 
 /**
- * Returns the exit code of a lookup. Several matches, or a stamp, do not identify the speaker.
+ * Returns the exit code of a lookup.
+ *
+ * If there are several matches, or the match is a stamp, the speaker is not identified.
  */
 function codeOf(result: PublicVerification) {
   const { found, conclusive, ambiguous, replayed, echo, old_epoch, matches } = result

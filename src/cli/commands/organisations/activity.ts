@@ -3,10 +3,10 @@ import { type Api, type Command, UsageError } from '../../command.ts'
 import { type FieldValues, optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import { shown, table } from '../../table.ts'
 
-/** The largest page that one request returns. */
+/** The maximum number of items in one page. */
 const PAGE = 200
 const USUAL = 50
-/** The labels of the figures of the dashboard. */
+/** The labels of the dashboard's figures. */
 const FIGURES = {
   machines: 'of these members are machine accounts',
   groups: 'groups',
@@ -26,7 +26,7 @@ const whoIs = (actor: OrgActivity['actor']) =>
   actor === null ? '-' : `${actor.display_name} (${actor.user_id})`
 
 /**
- * Parses a whole number of at least one.
+ * Parses a whole number from 1 to 999999.
  * @throws UsageError
  */
 function limitIn(text: string): number {
@@ -35,7 +35,7 @@ function limitIn(text: string): number {
   return Number(text)
 }
 
-/** Fetches the newest activities of a range of days, page by page. */
+/** Fetches the newest activities in a range of days, page by page. */
 async function newest(
   api: Api,
   limit: number,

@@ -35,7 +35,7 @@ notification.`,
 })
 
 /**
- * Parses the value of --event.
+ * Parses the value of `--event`.
  * @throws UsageError
  */
 function eventOf(text: string): AlertEvent {
@@ -46,7 +46,7 @@ function eventOf(text: string): AlertEvent {
 }
 
 /**
- * Parses the value of --threshold.
+ * Parses the value of `--threshold`.
  * @throws UsageError
  */
 function timesOf(text: string): number {
@@ -56,7 +56,7 @@ function timesOf(text: string): number {
 }
 
 /**
- * Parses the value of --window and returns minutes.
+ * Parses the value of `--window` and returns it in minutes.
  * @throws UsageError
  */
 function minutesOf(text: string): number {

@@ -13,12 +13,14 @@ import { shown, table } from '../../table.ts'
 
 type Invited = Awaited<ReturnType<Api['orgMembers']['bulkInvite']>>
 
-/** Returns the label of a member: the name, else the address, else the id. */
+/** Returns what a member is called: the name, otherwise the address, otherwise the id. */
 const calledOf = ({ display_name, email, id }: OrgMember): string =>
   shown(display_name ?? email ?? id)
 
 /**
- * Returns a name in the form in which group names are compared. It is unique in an organisation.
+ * Returns a group name in the form in which names are compared.
+ *
+ * In this form, a name is unique in an organisation.
  */
 const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
 
@@ -70,7 +72,7 @@ Lists the members of the current organisation, newest first, including machine a
 }
 
 /**
- * Reads the addresses in a file, one per line; `-` is standard input.
+ * Reads the addresses in a file, one per line. `-` is standard input.
  * @throws UsageError if the file cannot be read
  */
 async function addressesIn(file: string, { stdin }: Io): Promise<string[]> {
@@ -97,12 +99,12 @@ const REASONS: Readonly<Record<Invited['skipped'][number]['reason'], string>> = 
   role_not_allowed: 'can be invited as an owner only by an owner',
 }
 
-/** The reasons that count as errors. An address that is a member or invited already does not. */
+/** The reasons that count as errors. An address that is already a member or invited is no error. */
 const FAULTS: readonly (keyof typeof REASONS)[] = ['invalid_email', 'role_not_allowed', 'suspended']
 
 const linesOf = ({ invited, skipped }: Invited): string[] => [
   ...invited.map(({ id, email, role, state }) =>
-    // `invited` contains an active member only if the invitation raised the role.
+    // `invited` contains an active member only if the invitation raised the member's role.
     [id, shown(email ?? ''), ...(state === 'active' ? [`is now ${role}`] : [])].join('  '),
   ),
   ...skipped.map(({ email, reason }) => `not invited  ${shown(email)} ${REASONS[reason]}`),
@@ -158,8 +160,10 @@ if an address was rejected.`,
 }
 
 /**
- * Runs a function on a member. Sends no request for a text that cannot be an id.
- * @throws AppError not_found
+ * Runs a function on a member.
+ *
+ * If the text cannot be a member's id, no request is sent.
+ * @throws AppError `not_found`
  */
 async function byMember(id: string, work: () => Promise<OrgMember>): Promise<OrgMember> {
   const none = (cause?: unknown) =>
@@ -212,7 +216,7 @@ themselves, which is the way to leave an organisation. The last active owner can
     user_id === null ? `The invitation of ${name} is suspended.` : `${name} is suspended.`,
 })
 
-/** Returns a note in one line. */
+/** Returns a note as one line. */
 const onOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 
 export const externalList = listCommand({

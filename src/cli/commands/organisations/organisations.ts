@@ -17,8 +17,8 @@ Creates an organisation, with you as its owner. To make it the current organisat
 }
 
 /**
- * Finds an organisation of the user by id or name.
- * @throws AppError `not_found`; `invalid_state` if several have the name
+ * Finds one of the user's organisations by id or name, and returns its id.
+ * @throws AppError `not_found`; `invalid_state` if several organisations have the name
  */
 export async function organisationId(api: Api, named: string): Promise<string> {
   const { organisations } = await api.context.read({})

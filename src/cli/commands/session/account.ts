@@ -1,4 +1,4 @@
-/** Shows who is signed in, and deletes the account. */
+/** The commands that show who is signed in, and delete the account. */
 import { every } from '../../../api/cursor.ts'
 import type { SignIn } from '../../../api/local/index.ts'
 import { AppError, type ErrorCode, EXIT } from '../../../errors.ts'
@@ -13,7 +13,7 @@ const STATES: Readonly<Record<SignIn['state'], string>> = {
   signed_in: 'signed in',
 }
 
-/** Returns the state of the sign-in, or null for an API token, which may not read it. */
+/** Returns the state of the sign-in; null for an API token, which may not read it. */
 async function signInOf(api: Api): Promise<SignIn | null> {
   try {
     return await api.signIn.read({})
@@ -23,10 +23,7 @@ async function signInOf(api: Api): Promise<SignIn | null> {
   }
 }
 
-/**
- * Returns when the recovery key came into force; undefined if the caller or the device may not
- * ask.
- */
+/** Returns when the recovery key was activated; undefined if the caller may not ask. */
 async function recoveryOf(api: Api): Promise<{ since: string | null } | undefined> {
   try {
     const { since } = await api.recovery.read({})
@@ -37,10 +34,10 @@ async function recoveryOf(api: Api): Promise<{ since: string | null } | undefine
   }
 }
 
-/** The errors for an API token, and for a device that awaits approval. */
+/** The errors that an API token or a device waiting for approval gets. */
 const UNASKED: readonly ErrorCode[] = ['forbidden', 'no_device']
 
-/** Reads the part of the answer that only the account server has. */
+/** Reads the part of the answer that only the account server can give. */
 async function atServer(api: Api) {
   const context = await api.context.read({})
   const devices = await every((query) => api.devices.list(query))
@@ -54,7 +51,7 @@ const recoveryText = ({ since }: { since: string | null }): string =>
     ? 'no recovery key; to create one: countersignd recovery create'
     : `recovery key since ${since.slice(0, 10)}`
 
-/** The account server is unreachable, or rejects the session of this device. */
+/** The errors if the account server is unreachable or rejects this device's session. */
 const SILENT: readonly ErrorCode[] = [
   'backend_error',
   'backend_timeout',
@@ -136,7 +133,8 @@ const nobody = () =>
   new AppError('not_signed_in', 'This device is not signed in, so there is no account to delete.')
 
 /**
- * Returns the account of the chosen token.
+ * Returns the account of the user's token.
+ *
  * The daemon answers this locally, even if the account server rejects the session.
  */
 async function whoseOf(api: Api): Promise<Whose> {
@@ -145,7 +143,7 @@ async function whoseOf(api: Api): Promise<Whose> {
     if (account_id === null) throw nobody()
     return { id: account_id, email }
   } catch (error) {
-    // An API token may not use that route, and the token of a machine account is for another
+    // An API token may not use that route, and a machine account's token belongs to another
     // account.
     if (!(error instanceof AppError && error.code === 'forbidden')) throw error
     const { user } = await api.context.read({})
@@ -154,7 +152,7 @@ async function whoseOf(api: Api): Promise<Whose> {
 }
 
 /**
- * Asks the user to confirm.
+ * Asks the user to confirm the deletion.
  * @throws AppError if the user declines, or if there is no terminal
  */
 const confirm = ({ io }: Invocation, { id, email }: Whose): Promise<void> =>

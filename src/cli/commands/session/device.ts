@@ -1,4 +1,4 @@
-/** The commands of the account’s devices and of their sessions. */
+/** The commands for the account's devices and their sessions. */
 import { every } from '../../../api/cursor.ts'
 import { APPROVAL_WARNING } from '../../../api/local/index.ts'
 import type { Device } from '../../../api/rest/account.ts'
@@ -27,7 +27,7 @@ export const deviceList = listCommand({
 
 /**
  * Returns the devices that await approval.
- * @throws AppError if this device is one of them, or if there is none
+ * @throws AppError if this device is one of them, or if no device awaits approval
  */
 async function waiting(api: Api): Promise<Device[]> {
   const devices = await every((query) => api.devices.list(query))
@@ -45,8 +45,8 @@ async function waiting(api: Api): Promise<Device[]> {
 }
 
 /**
- * Returns the device that the user chooses; the only one without a question.
- * @throws AppError invalid_state
+ * Returns the device that the user chooses. If there is only one device, the user is not asked.
+ * @throws AppError `invalid_state`
  */
 async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<string> {
   const pending = await withApi(waiting)
@@ -77,7 +77,7 @@ const saidOnce = (name: string) => ({
   revealing: null,
 })
 
-/** Begins an approval, and waits until the new device’s words can be typed. Returns its name. */
+/** Begins an approval, waits until the new device's words can be typed, and returns its name. */
 async function ready(api: Api, { io, second }: Invocation, id: string): Promise<string> {
   let seen = await api.approvals.begin({ id })
   const name = shown(seen.device_name)
@@ -91,11 +91,13 @@ async function ready(api: Api, { io, second }: Invocation, id: string): Promise<
   return name
 }
 
-/** Errors that the user can correct at once. */
+/** The errors that the user can correct immediately. */
 const ASKED_AGAIN: readonly unknown[] = ['word_count', 'unknown_word', 'validation_failed']
 
 /**
- * Asks for the new device’s words and approves it. At a terminal a typing error can be corrected.
+ * Asks for the new device's words and approves the device.
+ *
+ * At a terminal, the user can correct a typing error.
  */
 async function approved(api: Api, { io }: Invocation, prompt: Prompt, id: string, name: string) {
   io.stderr.write(`${APPROVAL_WARNING}\n`)
@@ -137,8 +139,8 @@ operator of the account server.`,
     withPrompt(invocation.io, async (prompt) => {
       const { args, withApi, print, say } = invocation
       const id = args[0] ?? (await chosen(invocation, prompt))
-      // One `withApi` for all steps: the daemon, or this process with the state lock, keeps the
-      // random values of the approval in memory only.
+      // All steps use one `withApi`, because the random values of the approval exist only in the
+      // memory of the daemon, or of this process while it has the state lock.
       const made = await withApi(async (api) => {
         const name = await byId('device', id, () => ready(api, invocation, id))
         return approved(api, invocation, prompt, id, name)
@@ -188,7 +190,7 @@ replace that key.`,
   },
 }
 
-/** Returns the names of the account’s devices and organisations by id. */
+/** Returns the names of the account's devices and organisations, by id. */
 async function namesOf(api: Api): Promise<ReadonlyMap<string, string>> {
   const devices = await every((query) => api.devices.list(query))
   const { organisations } = await api.context.read({})

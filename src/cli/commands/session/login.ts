@@ -12,7 +12,7 @@ account, run "countersignd device approve" on the other device now, while this c
 
 /**
  * Signs in as the options describe.
- * @param reset the input for a reset, or null
+ * @param reset the input for a reset; null for an ordinary sign-in
  */
 export async function signIn(
   invocation: Invocation,
@@ -33,7 +33,7 @@ export async function signIn(
 }
 
 /**
- * Returns whether `--machine` was given, and checks the combination with the other options.
+ * Returns whether `--machine` was given, and checks that the other options fit.
  * @throws UsageError
  */
 export function isMachine({ options }: Invocation): boolean {
@@ -88,7 +88,7 @@ const isLast = (error: unknown) =>
   error.code === 'invalid_state' &&
   error.details.state === 'last_device'
 
-/** Signs out. Asks at a terminal before the last device is signed out. */
+/** Signs out. At a terminal, asks before it signs out the last device. */
 const leave = ({ io, options, withApi }: Invocation): Promise<void> =>
   withPrompt(io, async (prompt) => {
     const forget = options['forget'] === true

@@ -1,6 +1,5 @@
 /**
- * The key file of a machine account: a private JWK (RFC 8037), mode 0600, with its token
- * endpoint.
+ * The key file of a machine account: a private JWK (RFC 8037) with its token endpoint, mode 0600.
  */
 import {
   accessSync,
@@ -22,7 +21,7 @@ import { syncFolder } from '../../../keychain/private-file.ts'
 import { readPrivate, removeFile, writeAtomic } from '../../../keychain/private-file.ts'
 import { UsageError } from '../../command.ts'
 
-/** The content of the file before the account exists. */
+/** The content of the file before the machine account exists. */
 const HalfKey = v.strictObject({
   ...v.pick(MachineKey, ['kty', 'crv', 'x', 'd']).entries,
   kid: v.string(),
@@ -35,7 +34,7 @@ function parse(text: string, path: string): MachineKey {
   try {
     value = JSON.parse(text)
   } catch {
-    // The error of the parser may quote the key.
+    // The parser's error could quote the key, so it is not passed on as the cause.
     throw new StartError(
       'configuration',
       `${path} is not the key file of a machine account, because it is not JSON.`,
@@ -56,8 +55,8 @@ function parse(text: string, path: string): MachineKey {
 
 /**
  * Reads a key file.
- * @throws StartError stateUnsafe if other users could read the file, configuration if it holds no
- *   key
+ * @throws StartError `stateUnsafe` if other users could read the file, `configuration` if it does
+ * not contain a key
  */
 export function readKeyFile(path: string): MachineKey {
   const text = readPrivate(path)
@@ -66,7 +65,7 @@ export function readKeyFile(path: string): MachineKey {
 }
 
 /**
- * Returns the key that `--key-file` names, or else the credential of the service manager.
+ * Returns the key in the file that `--key-file` names, or the service manager's credential.
  * @throws as `readKeyFile`; UsageError if there is neither
  */
 export function machineKeyFrom(
@@ -91,7 +90,7 @@ function isFolder(path: string): boolean {
 
 /**
  * Checks that the folder of a file exists and is writable.
- * @throws StartError failed
+ * @throws StartError `failed`
  */
 export function requireFolder(path: string): void {
   const folder = dirname(path)
@@ -113,8 +112,9 @@ export function requireFolder(path: string): void {
 }
 
 /**
- * Returns the key of a file without an account; null for another file.
- * Such a file is left if the answer to its registration was lost.
+ * Returns the key in a file that names no account; null for any other file.
+ *
+ * Such a file remains if the answer to the registration of its key was lost.
  */
 function halfKeyIn(path: string): HalfKey | null {
   try {
@@ -130,11 +130,12 @@ const isThere = (path: string, cause?: unknown) =>
 
 /**
  * Returns the key that an earlier run left in the file; null if there is no file.
- * An account may exist for it by now.
+ *
+ * The account for this key may exist.
  * @throws StartError for any other file
  */
 export function leftKey(path: string): HalfKey | null {
-  // A link with a missing target counts as existing.
+  // A link to a missing file counts as an existing file.
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return null
   const key = halfKeyIn(path)
   if (key === null) throw isThere(path)
@@ -142,13 +143,13 @@ export function leftKey(path: string): HalfKey | null {
 }
 
 /**
- * Writes the key to a new file of mode 0600 and syncs it to the disk.
+ * Writes the key to a new file of mode 0600 and syncs the file to the disk.
  * @throws StartError if the file exists or cannot be created
  */
 export function createKeyFile(path: string, key: HalfKey): void {
   let file: number
   try {
-    // O_EXCL: never overwrites another key and follows no link.
+    // O_EXCL: the call never overwrites another key and does not follow links.
     file = openSync(path, 'wx', 0o600)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
@@ -161,7 +162,7 @@ export function createKeyFile(path: string, key: HalfKey): void {
     fsyncSync(file)
     syncFolder(dirname(path))
   } catch (cause) {
-    // The key is not registered yet, and an incomplete file would block the next attempt.
+    // The key has not been registered, and an incomplete file would block the next attempt.
     rmSync(path, { force: true })
     const { code } = cause as NodeJS.ErrnoException
     throw new StartError('failed', `${path} cannot be written (${code}).`, cause)
@@ -170,7 +171,7 @@ export function createKeyFile(path: string, key: HalfKey): void {
   }
 }
 
-/** Replaces the file with the key and its account. */
+/** Replaces the content of the file with the key and its machine account. */
 export const completeKeyFile = (path: string, key: HalfKey & MachineKey): void =>
   writeAtomic(path, `${JSON.stringify(key)}\n`)
 

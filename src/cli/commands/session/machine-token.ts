@@ -16,8 +16,7 @@ const SCOPES: readonly unknown[] = ['read', 'write', 'full']
 type Reply = v.InferOutput<typeof oauth.token.reply>
 
 /**
- * The error response of RFC 6749, section 5.2. Its text is sanitised before it goes to the
- * terminal.
+ * The error response of RFC 6749, section 5.2. Its texts are sanitised before they are displayed.
  */
 const Refused = v.object({ error: v.string(), error_description: v.optional(v.string()) })
 
@@ -30,7 +29,8 @@ function jsonOf({ body }: TransportResponse): unknown {
 }
 
 function replyOf(answer: TransportResponse, endpoint: string): Reply {
-  // An outage or a rate limit is handled as for every route. It is not a rejection of the client.
+  // An outage or a rate limit is not a rejection of the client, so it is handled as for every
+  // route.
   if (answer.status >= 500 || answer.status === 429)
     return valueOf(answer, oauth.token, new URL(endpoint).origin) as Reply
   const value = jsonOf(answer)
@@ -45,8 +45,7 @@ function replyOf(answer: TransportResponse, endpoint: string): Reply {
   const { error, error_description } = refused.output
   const said = `No token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`
   if (error !== 'invalid_client') throw new AppError('invalid_request', said)
-  // The server does not report whether the address, the times or the key of an assertion are
-  // wrong.
+  // The server does not report whether the audience, the times or the key of an assertion is wrong.
   const { origin } = new URL(endpoint)
   throw new AppError(
     'invalid_client',
@@ -55,8 +54,9 @@ function replyOf(answer: TransportResponse, endpoint: string): Reply {
 }
 
 /**
- * Returns the form of the request. The assertion replaces a client secret (RFC 7523, section
- * 2.2).
+ * Returns the form for the token request.
+ *
+ * An assertion takes the place of a client secret (RFC 7523, section 2.2).
  */
 async function formOf(key: MachineKey, scope: string | undefined): Promise<string> {
   const { machine, token_endpoint: audience, kty, crv, x } = key
@@ -71,8 +71,8 @@ async function formOf(key: MachineKey, scope: string | undefined): Promise<strin
 }
 
 /**
- * Requests a token from the token endpoint of a key.
- * @throws StartError for an endpoint without https, AppError for an error response
+ * Requests a token from the token endpoint in a key file.
+ * @throws StartError if the endpoint is not https, AppError for an error response
  */
 async function tokenFor(
   key: MachineKey,

@@ -22,8 +22,9 @@ function newKey(): HalfKey {
 }
 
 /**
- * Errors after which no account exists. Every other error leaves that open, because the answer
- * may be lost.
+ * The errors after which no account exists.
+ *
+ * After any other error an account may exist, because the answer may have been lost.
  */
 const REFUSALS: readonly ErrorCode[] = [
   'validation_failed',
@@ -33,8 +34,9 @@ const REFUSALS: readonly ErrorCode[] = [
 ]
 
 /**
- * Registers a key that is in its file.
- * The file is kept if the account may exist: without the key the account would be unusable.
+ * Registers a key that is already stored in its file.
+ *
+ * The file is kept if the account may exist, because the account is useless without its key.
  */
 async function registered(
   { io, withApi }: Invocation,
@@ -98,8 +100,8 @@ Then run one of these commands on the machine that will use the account:
     const of = { organisation_id, name: String(name), key, isNew: left === null }
     const made = await registered(invocation, path, of)
     const { machine_id: machine, token_endpoint } = made
-    // The machine signs its name, so the file gets the typed name and not that of the server’s
-    // answer.
+    // The machine signs its name, so the file must contain the typed name and not the name in the
+    // server's answer.
     completeKeyFile(path, { ...key, machine, token_endpoint, name: of.name })
     print(made, `${machine}  ${shown(made.name)}`)
     say(`Wrote the key to ${path}. Anyone who can read that file can act as this machine.`)

@@ -1,6 +1,7 @@
 /**
  * Reads the 24 words of a recovery paper from a terminal without echo, or from standard input.
- * Never from an argument or a variable, because other users can see those.
+ *
+ * They are never read from an argument or a variable, because other users can see those.
  */
 import type { KeyPair } from '../../../crypto/device-keys.ts'
 import { didYouMean } from '../../../crypto/encoding/similar.ts'
@@ -15,12 +16,14 @@ import type { Prompt } from '../../prompt.ts'
 interface Asking {
   readonly io: Pick<Io, 'stderr'>
   readonly prompt: Prompt
-  /** The consequence of missing words: "Nothing was reset." */
+  /** What happens if words are missing, for the message: "Nothing was reset." */
   readonly otherwise: string
 }
 
 /**
- * Returns whether a word is right at a position, from 0. By default every word of the list is.
+ * Returns whether a word is right at a position, counted from 0.
+ *
+ * By default, every word of the list is right.
  */
 type Belongs = (word: string, at: number) => boolean
 
@@ -33,10 +36,10 @@ const notGiven = ({ otherwise }: Asking, given: number) =>
   )
 
 /**
- * Adds the words of a line to the earlier ones, up to the first wrong word.
- * @returns the error about that word, or null; it suggests similar words only at a terminal. In a
- *   script the line may be the one that follows the words, such as the code from the mail, so the
- *   error names both possibilities
+ * Adds the words of a line to the earlier words, up to the first wrong word.
+ * @returns the error about the wrong word; null if all are right. Similar words are suggested only
+ * at a terminal. In a script, the line may be the one after the words, such as the mailed code, so
+ * the error names both possibilities.
  */
 function take(line: string, words: string[], belongs: Belongs, isTerminal: boolean): string | null {
   const before = words.length
@@ -64,11 +67,12 @@ function take(line: string, words: string[], belongs: Belongs, isTerminal: boole
 }
 
 /**
- * Asks until there are 24 words, any number of them per line.
- * At a terminal it asks again after a wrong word.
- * @param of `words`: the earlier words, to which the new ones are added; `belongs`: which words
- *   are right; `empty`: the action for an empty line at a terminal
- * @throws AppError invalid_state if not all words are given, validation_failed in a script
+ * Asks until there are 24 words. Each line may have any number of words.
+ *
+ * At a terminal, it asks again after a wrong word.
+ * @param of `words`: the earlier words, to which the new ones are added; `belongs`: which words are
+ * right; `empty`: what to do after an empty line at a terminal
+ * @throws AppError `invalid_state` if not all words are given, `validation_failed` in a script
  */
 export async function readPaperWords(
   asking: Asking,
@@ -88,9 +92,7 @@ export async function readPaperWords(
   return words
 }
 
-/**
- * Returns the error about words with a wrong checksum, and keeps the words before the wrong one.
- */
+/** Returns the error about a wrong checksum, and removes the words from the wrong one on. */
 function slipped(words: string[]): string {
   const at = slipIn(words.join(' '))
   words.length = at ?? 0
@@ -101,7 +103,7 @@ function slipped(words: string[]): string {
 
 /**
  * Reads the recovery key from the words of a paper.
- * @throws AppError invalid_state if not all words are given, validation_failed in a script
+ * @throws AppError `invalid_state` if not all words are given, `validation_failed` in a script
  */
 export async function readPaper(asking: Asking): Promise<KeyPair> {
   const { io, prompt, otherwise } = asking

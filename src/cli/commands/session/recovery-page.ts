@@ -1,6 +1,8 @@
 /**
- * Shows a recovery key: on the alternate screen of a terminal, and as a page for printing, one file
- * that has no scripts and loads nothing.
+ * Shows the words of a recovery key on a terminal, or writes them as a page for printing.
+ *
+ * A terminal shows them on its alternate screen. The page is one file that has no scripts and loads
+ * nothing.
  */
 import { AppError } from '../../../errors.ts'
 import { html } from '../../../service/pages/document.ts'
@@ -28,7 +30,7 @@ interface OnPage {
   readonly email: string | null
   /** The address of the account server. */
   readonly server: string
-  /** ISO 8601; the page shows the day. */
+  /** The time in ISO 8601. The page shows only the day. */
   readonly at: string
 }
 
@@ -100,12 +102,12 @@ export function recoveryPage({ words, account, kind, email, server, at }: OnPage
 const ENTER = `${COLOUR_MARK}[?1049h${COLOUR_MARK}[2J${COLOUR_MARK}[H`
 const LEAVE = `${COLOUR_MARK}[?1049l`
 
-/** Signals that end the program without restoring the terminal. */
+/** The signals that would end the program without restoring the terminal. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
 
 /**
- * Requires that a secret on standard error is shown on a screen and not written to a file.
- * @throws AppError invalid_state if standard error is not a terminal
+ * Requires that standard error is a terminal, so that a secret is not written to a file.
+ * @throws AppError `invalid_state` if standard error is not a terminal
  */
 export function requireScreen({ stderr }: Pick<Io, 'stderr'>): void {
   if (stderr.isTTY !== true)
@@ -116,8 +118,10 @@ export function requireScreen({ stderr }: Pick<Io, 'stderr'>): void {
 }
 
 /**
- * Shows a text on the alternate screen until the work is done. That screen has no scrollback. The
- * program clears it when it leaves it, also when a signal ends the program.
+ * Shows a text on the terminal's alternate screen while a function runs.
+ *
+ * The alternate screen has no scrollback. It is cleared when the function ends, and also when a
+ * signal ends the program.
  * @throws AppError as `requireScreen` does
  */
 export async function onOwnScreen<T>(
@@ -127,7 +131,7 @@ export async function onOwnScreen<T>(
 ): Promise<T> {
   const { stdin, stderr, env } = io
   requireScreen(io)
-  // A dumb terminal has no alternate screen: the text stays in its scrollback.
+  // A dumb terminal has no alternate screen, so the text stays in its scrollback.
   if (env['TERM'] === 'dumb') {
     stderr.write(text)
     return work()

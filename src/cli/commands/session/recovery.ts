@@ -1,7 +1,8 @@
 /**
- * Creates the recovery key on paper.
- * The command line makes the words. The daemon, which signs the key log entry, receives only the
- * public half, and only after the user has typed the words from the paper.
+ * Creates a recovery key on paper.
+ *
+ * The command line creates the words. The daemon, which signs the key log entry, receives only the
+ * public key, and only after the user has typed the words from the paper.
  */
 import { rm } from 'node:fs/promises'
 import type { RecoveryKey } from '../../../api/local/recovery.ts'
@@ -31,7 +32,7 @@ Now type the words as you read them on the paper, any number of words per line. 
 The recovery key becomes valid only after that.
 `
 
-/** Returns the words in four columns, to be read from left to right. */
+/** Returns the words in four columns, to be read row by row. */
 const rowsOf = (words: readonly string[]): string =>
   Array.from({ length: words.length / 4 }, (_, row) =>
     words
@@ -56,8 +57,8 @@ type Running = Pick<Invocation, 'io' | 'withApi' | 'say' | 'options' | 'json'> &
 }
 
 /**
- * Returns the key of the paper that is replaced; null if no recovery key is in force.
- * @throws AppError invalid_state for the words of another paper
+ * Returns the recovery key of the paper to be replaced; null if no recovery key is active.
+ * @throws AppError `invalid_state` if the words are from another paper
  */
 async function replaced({ io, prompt }: Running, seen: RecoveryKey): Promise<KeyPair | null> {
   if (seen.key === null) return null
@@ -79,7 +80,7 @@ const shownTo = ({ io, prompt }: Running, words: readonly string[]) =>
     throw new AppError('invalid_state', `The words were not written down. ${NOTHING}`)
   })
 
-/** Writes the page to print. */
+/** Writes the page for printing. */
 async function pageFor(running: Running, words: readonly string[], path: string): Promise<void> {
   const [{ user }, { backend }, { next }] = await running.withApi((api) =>
     Promise.all([api.context.read({}), api.status.read({}), api.recovery.read({})]),
@@ -95,7 +96,7 @@ async function pageFor(running: Running, words: readonly string[], path: string)
 }
 
 /**
- * Shows the words or writes the page, and checks the words that the user types from the paper.
+ * Shows the words or writes the page, and then checks the words that the user types from the paper.
  */
 async function onPaper(running: Running, words: readonly string[]): Promise<void> {
   const { io, prompt, options } = running
@@ -116,13 +117,13 @@ async function onPaper(running: Running, words: readonly string[]): Promise<void
   try {
     await readPaperWords({ io, prompt, otherwise: NOTHING }, { belongs, empty: show })
   } catch (error) {
-    // The words on the page are not in force, so the page is deleted.
+    // The words on the page did not become active, so the page is deleted.
     if (page !== null) await rm(page, { force: true })
     throw error
   }
 }
 
-/** Limit of attempts: one fails if another device of the account changes the key log first. */
+/** The maximum number of attempts. An attempt fails if another device changes the key log first. */
 const ATTEMPTS = 5
 
 const UNSURE: readonly ErrorCode[] = ['backend_unavailable', 'backend_timeout', 'backend_error']
@@ -134,7 +135,7 @@ const unsure = (cause: AppError) =>
     { cause },
   )
 
-/** Puts the key in force in place of the old one. */
+/** Activates the new key in place of the old one. */
 async function put({ withApi }: Running, key: KeyPair, old: KeyPair | null): Promise<RecoveryKey> {
   for (let attempt = 1; ; attempt++) {
     const { key: inForce, next } = await withApi((api) => api.recovery.read({}))
@@ -183,7 +184,7 @@ of the current recovery key, if there is one, and the new words are read from st
         throw new UsageError(
           'Without a terminal, --json can only be used with --page, because both the words and the JSON would go to standard output.',
         )
-      // Checked before the user types the old words.
+      // Check this before the user types the old words.
       if (page === undefined && prompt.isTerminal) requireScreen(invocation.io)
       const running = { ...invocation, prompt }
       const old = await replaced(running, await withApi((api) => api.recovery.read({})))

@@ -18,7 +18,7 @@ Everyone who follows the account or has a connection with it sees that its keys 
 const NOTHING = 'Nothing was reset.'
 
 /**
- * Asks the user to confirm.
+ * Asks the user to confirm the reset.
  * @throws AppError if the user declines, or if there is no terminal
  */
 async function confirm({ io, options }: Invocation, prompt: Prompt): Promise<void> {
@@ -32,7 +32,7 @@ async function confirm({ io, options }: Invocation, prompt: Prompt): Promise<voi
   if (typed !== 'reset') throw new AppError('invalid_state', NOTHING)
 }
 
-/** Asks for the words before any mail is sent. */
+/** Asks for the words of the recovery paper, before any mail is sent. */
 async function resetOf({ io, options }: Invocation, prompt: Prompt): Promise<Reset> {
   const isSure = options['yes'] === true
   if (options['recovery-key'] !== true) return { paper: null, isSure }
@@ -68,7 +68,7 @@ is undone.
   args: [0, 0],
   run: (invocation) =>
     withPrompt(invocation.io, async (prompt) => {
-      // Reports wrong options before the first question.
+      // Report wrong options before the first question.
       isMachine(invocation)
       if (invocation.options['yes'] !== true) await confirm(invocation, prompt)
       return signIn(invocation, prompt, await resetOf(invocation, prompt))

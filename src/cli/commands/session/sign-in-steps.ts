@@ -1,7 +1,9 @@
 /**
- * The steps of a sign-in by mail, which `login` and `reset` share, with the approval of this device
- * by another one. The daemon stores the progress: the same command continues from there. No
- * question is asked while this process holds the state lock.
+ * The steps of a sign-in by mail, which `login` and `reset` share.
+ *
+ * They include the approval of this device by another one. The daemon stores the progress, and the
+ * same command continues there. No question is asked while this process has the state lock, except
+ * during the approval.
  */
 import type { MachineKey, SignIn } from '../../../api/local/index.ts'
 import type { KeyPair } from '../../../crypto/device-keys.ts'
@@ -13,9 +15,9 @@ import { shown } from '../../table.ts'
 
 /** The input for a reset. */
 export interface Reset {
-  /** The recovery key, or null for a reset without one. */
+  /** The recovery key; null for a reset without one. */
   readonly paper: KeyPair | null
-  /** Whether to skip all questions: `--yes`. */
+  /** Whether all questions are skipped (`--yes`). */
   readonly isSure: boolean
 }
 
@@ -25,8 +27,8 @@ If you reset without them, all your contacts are warned and must compare the saf
 `
 
 /**
- * Warns that the recovery key is not used and asks to confirm.
- * @throws AppError invalid_state unless the user continues without the paper
+ * Warns that the recovery key is not used, and asks the user to confirm.
+ * @throws AppError `invalid_state` unless the user continues without the paper
  */
 async function warnUnused({ io }: Pick<Invocation, 'io'>, prompt: Prompt, isSure: boolean) {
   io.stderr.write(`${UNUSED}\n`)
@@ -40,10 +42,11 @@ async function warnUnused({ io }: Pick<Invocation, 'io'>, prompt: Prompt, isSure
 }
 
 /**
- * Returns the part of a reset request besides the credential.
- * That includes the signature of the recovery key if the user has the paper. The daemon checks
- * the key before the request is sent.
- * @throws AppError invalid_state for another paper, and the daemon’s errors about the credential
+ * Returns the part of a reset request that follows the credential.
+ *
+ * If the user has the paper, this includes the recovery key's signature. The daemon checks the key
+ * before the request is sent.
+ * @throws AppError `invalid_state` for another paper, and the daemon's errors about the credential
  */
 export async function resetting(
   asking: Pick<Invocation, 'io' | 'withApi'>,
@@ -54,7 +57,7 @@ export async function resetting(
   const body = { by, recovery_key: paper?.jwk.x ?? null }
   const plan = await asking.withApi((api) => api.signIn.planReset({ body }))
   const { has_recovery_key: hasKey, unsigned } = plan
-  // The reset was done before, and its answer was lost.
+  // The reset was already done, and its answer was lost.
   if (unsigned === null) return { reset: true }
   if (paper !== null) {
     const { vouchFor } = await import('../../../crypto/logs/key-log-entries.ts')
@@ -84,8 +87,9 @@ const unanswered = () =>
   )
 
 /**
- * Returns whether the user can correct the error at once: a typing error, or an unfinished step
- * on the other device.
+ * Returns whether the user can correct an error immediately.
+ *
+ * This is so for a typing error, and for an unfinished step on the other device.
  */
 function isAskedAgain(error: unknown): error is AppError {
   if (!(error instanceof AppError)) return false
@@ -106,7 +110,9 @@ async function beginApproval(api: Api, { io, second }: Asking): Promise<SignIn> 
 }
 
 /**
- * Asks for the approving device’s words and compares them; returns null if the user starts again.
+ * Asks for the approving device's words and compares them.
+ *
+ * Returns null if the user wants to begin again.
  */
 async function compared(api: Api, { io }: Asking, prompt: Prompt): Promise<SignIn | null> {
   for (;;) {
@@ -124,8 +130,9 @@ async function compared(api: Api, { io }: Asking, prompt: Prompt): Promise<SignI
 
 /**
  * Runs the approval of this device.
- * Its random values are in memory only. So without a daemon this process keeps the state lock
- * from the first question to the last.
+ *
+ * The random values of the approval are only in memory. Without a daemon, this process therefore
+ * keeps the state lock from the first question to the last.
  * @throws the errors of the daemon
  */
 const comeIn = (asking: Asking, prompt: Prompt): Promise<SignIn> =>
@@ -150,13 +157,14 @@ interface ByMail {
   readonly email: string
   /** The input for a reset; null for a sign-in. */
   readonly reset: Reset | null
-  /** Whether to send a new code although an earlier one is still valid. */
+  /** Whether to send a new code even if an earlier one is still valid. */
   readonly newCode: boolean
 }
 
 /**
- * Returns whether the account server accepts the session of this device. Warns the user if not.
- * Only `not_signed_in` counts as a rejection.
+ * Returns whether the account server accepts this device's session. If not, warns the user.
+ *
+ * Only the error `not_signed_in` counts as a rejection.
  */
 async function isTaken(asking: Asking, { state }: SignIn): Promise<boolean> {
   try {
@@ -177,8 +185,10 @@ async function isTaken(asking: Asking, { state }: SignIn): Promise<boolean> {
 const isOf = (seen: SignIn, email: string) => seen.email?.toLowerCase() === email.toLowerCase()
 
 /**
- * Sends a code. If the server sends none because the mailbox has valid ones, one of those is
- * used.
+ * Sends a code.
+ *
+ * If the server sends none because the mailbox already has valid codes, the user types one of
+ * those.
  */
 async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Promise<SignIn> {
   const { withApi, say } = asking
@@ -201,11 +211,11 @@ const isHere = (account: string) =>
     `This device is signed in to ${account}. Run "countersignd logout" first. If the account server no longer accepts the session, add --forget.`,
   )
 
-/** Returns the progress of the sign-in for an address, after sending a code if there was none. */
+/** Returns the progress of the sign-in for an address. If no code was sent, sends one. */
 async function begun(asking: Asking, { email, reset, newCode }: ByMail): Promise<SignIn> {
   const seen = await asking.withApi((api) => api.signIn.read({}))
-  // Checked before a mail is sent in vain. For an account without an address the daemon reports
-  // this.
+  // Checked first, so that no useless mail is sent. If the account has no address, the daemon
+  // reports this error later.
   if (reset !== null && seen.email !== null && seen.account_id !== null)
     throw isHere(seen.account_id)
   if (isOf(seen, email)) {
@@ -224,7 +234,7 @@ const codeWanted = (email: string, reset: Reset | null) =>
     `A code was sent to ${shown(email)}. Run "countersignd ${againBy(reset)} --email ${shown(email)}" again and give it ${reset?.paper ? 'the words, and on the next line the code,' : 'the code'} on standard input.`,
   )
 
-/** Enrols the device by a code. Asks again for a wrong code only at a terminal. */
+/** Enrols the device with a code. At a terminal, asks again after a wrong code. */
 async function enrolled(asking: Asking, prompt: Prompt, { email, reset }: ByMail): Promise<SignIn> {
   const { withApi } = asking
   for (;;) {
@@ -250,8 +260,10 @@ const notYet = () =>
   )
 
 /**
- * Syncs once: a daemon does so itself, and before the first sync no verification is conclusive.
- * The report of the sync holds its errors.
+ * Syncs once, because no verification is conclusive before the first sync. A daemon syncs by
+ * itself.
+ *
+ * Errors are in the report of the sync.
  */
 async function syncOnce(asking: Asking): Promise<void> {
   try {
@@ -262,7 +274,9 @@ async function syncOnce(asking: Asking): Promise<void> {
   }
 }
 
-/** Completes the sign-in of an enrolled device. An approved device skips the approval. */
+/**
+ * Completes the sign-in of an enrolled device. If the device is approved, no approval is needed.
+ */
 export async function finishSignIn(
   invocation: Asking & Pick<Invocation, 'print'>,
   prompt: Prompt,
@@ -277,7 +291,10 @@ export async function finishSignIn(
   return EXIT.ok
 }
 
-/** Signs a person in. Throws the errors of the daemon. */
+/**
+ * Signs a person in.
+ * @throws the errors of the daemon
+ */
 export async function signInByMail(
   invocation: Asking & Pick<Invocation, 'print'>,
   prompt: Prompt,

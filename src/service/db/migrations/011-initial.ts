@@ -2,8 +2,8 @@ import type { Migration } from '../../../storage/migrations.ts'
 import type { StatementsFor } from '../engine.ts'
 
 /**
- * The schema of the first release, in SQL for both SQLite and PostgreSQL. `schema.ts` describes
- * the tables. The versions before it were never released.
+ * The schema of the first release, in SQL for both SQLite and PostgreSQL. `schema.ts` describes the
+ * tables. Versions before 11 were never released.
  */
 export const accountVersion11: Migration<StatementsFor> = {
   version: 11,
