@@ -21,7 +21,7 @@ const NameMark = v.pipe(
   v.picklist(['equal', 'mixed_script']),
   v.description(
     'equal: another contact of this account has a name that looks the same. mixed_script: the name has ' +
-      'letters of at least two of the scripts Latin, Greek and Cyrillic.',
+      'letters of more than one of the scripts Latin, Greek and Cyrillic.',
   ),
 )
 

@@ -56,7 +56,7 @@ export const orgTexts: Texts<
       tool: {
         title: 'Suspend a member of the organisation',
         description:
-          'Block a member from the active organisation (context_active_org first), or suspend an invitation. Owners and admins; any member may suspend themselves to leave. The member is notified. Undo with org_members_activate. For connections, use members_remove.',
+          'Block a member from the active organisation (context_active_org first), or suspend an invitation. Owners and admins only, but any member may suspend themselves to leave. The member is notified. Undo with org_members_activate. For connections, use members_remove.',
         traits: ['takes', 'outside'],
       },
     },

@@ -39,7 +39,7 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
       tool: {
         title: 'Change a note or a name, or confirm keys',
         description:
-          'Change your note on or name for a person you follow, or confirm their keys. Set confirmed only after your user compared the safety number with them by other means and it was equal: your connections then accept the new keys. Confirming cannot be undone.',
+          'Change your note on or name for a person you follow, or confirm their keys. Set confirmed only after your user compared the safety number with them by other means and it is equal: your connections then accept the new keys. Confirming cannot be undone.',
         // Not `again`: keys that are confirmed stay confirmed.
         traits: ['takes'],
       },
