@@ -13,7 +13,7 @@ export const id = (prefix: string) =>
   v.pipe(
     v.string(),
     v.check((text) => isId(prefix, text), `Expected an id that begins with ${prefix}.`),
-    v.description(`An id: ${prefix} and 26 characters.`),
+    v.description(`An id: ${prefix} followed by 26 characters.`),
   )
 
 /** The account of a caller. A machine account without a device uses its machine id instead. */
@@ -21,7 +21,7 @@ export const holderId = v.pipe(
   v.string(),
   v.check((text) => isId('acc_', text) || isId('mch_', text), 'Expected the id of an account.'),
   v.description(
-    'The id of an account: acc_ and 26 characters; mch_ and 26 of a machine that has no device yet.',
+    'The id of an account: acc_ followed by 26 characters. For a machine that has no device yet: mch_ followed by 26 characters.',
   ),
 )
 
@@ -29,7 +29,7 @@ export const holderId = v.pipe(
 export const Time = v.pipe(
   v.string(),
   v.isoTimestamp(),
-  v.description('RFC 3339 in UTC, with milliseconds.'),
+  v.description('A time in UTC with milliseconds (RFC 3339).'),
 )
 
 /** The latest time that the wire format can express, in Unix milliseconds. */
@@ -117,7 +117,7 @@ export const Words = v.pipe(
     'Expected three words, as one string or as an array of strings.',
   ),
   v.description(
-    'Three words as heard: one string in any spelling of spaces and case, or an array.',
+    'Three words as heard: one string, in which spaces and case do not matter, or an array of strings.',
   ),
 )
 
@@ -127,7 +127,7 @@ export const PurposeText = v.pipe(
   v.maxLength(500),
   wellFormed,
   v.description(
-    'What the words are for, as typed. Letters and digits count alone, case does not: "Pay 1.200" and "pay 12.00" are both `pay1200`. At most 64 of them.',
+    'What the words are for, as typed. Only letters and digits count, at most 64, and case does not matter: "Pay 1.200" and "pay 12.00" both become `pay1200`.',
   ),
 )
 
@@ -135,24 +135,30 @@ export const PurposeText = v.pipe(
 export const ShownPurpose = v.pipe(
   v.string(),
   v.description(
-    'The purpose as both sides compute it, empty for none: have the person read it, it may differ from what was typed.',
+    'The purpose as both sides compute it; empty if there is none. Show it to the user, because it can differ from the text that was typed.',
   ),
 )
 
 export const ScopeName = v.pipe(
   v.picklist(['read', 'write', 'full']),
   v.description(
-    'read: any GET. write: also writes to own data. full: also organisations and tokens.',
+    'read: any GET request. write: also changes to your own data. full: also organisations and tokens.',
   ),
 )
 
 export const Page = v.strictObject({
   limit: v.optional(
-    v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(200), v.description('Items a page.')),
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.minValue(1),
+      v.maxValue(200),
+      v.description('The number of items on a page.'),
+    ),
     50,
   ),
   cursor: v.optional(
-    v.pipe(v.string(), v.maxLength(200), v.description('`next_cursor` of the page before.')),
+    v.pipe(v.string(), v.maxLength(200), v.description('`next_cursor` of the previous page.')),
   ),
 })
 export type Page = v.InferOutput<typeof Page>
@@ -163,7 +169,7 @@ export const pageOfThose = <const T extends v.ObjectEntries>(filters: T) =>
 
 /** Returns the filter that restricts a list to items in one state. */
 export const inState = <const T extends readonly [string, ...string[]]>(states: T) =>
-  v.optional(v.pipe(v.picklist(states), v.description('Only those in this state.')))
+  v.optional(v.pipe(v.picklist(states), v.description('Return only items in this state.')))
 
 const isDay = (text: string) => {
   const at = Date.parse(text)
@@ -181,8 +187,8 @@ export const Day = v.pipe(
 
 /** The filters that restrict a list to a range of days, both inclusive. */
 export const betweenDays = {
-  from: v.optional(v.pipe(Day, v.description('Only those of this day, in UTC, and later.'))),
-  to: v.optional(v.pipe(Day, v.description('Only those of this day, in UTC, and earlier.'))),
+  from: v.optional(v.pipe(Day, v.description('Return only items of this day (UTC) or later.'))),
+  to: v.optional(v.pipe(Day, v.description('Return only items of this day (UTC) or earlier.'))),
 }
 
 /** Returns the reply schema of a list page, newest items first. */
@@ -195,7 +201,7 @@ export const listOf = <const T extends v.GenericSchema>(item: T) =>
 export const Sha256Hex = v.pipe(
   v.string(),
   v.regex(/^[0-9a-f]{64}$/, 'Expected 64 lower-case hexadecimal digits.'),
-  v.description('SHA-256, lower-case hex.'),
+  v.description('A SHA-256 hash in lower-case hexadecimal digits.'),
 )
 
 /** A compact JWS. It is stored exactly as received. */
@@ -211,7 +217,7 @@ export const LogEntry = v.pipe(
   v.string(),
   v.maxLength(65_536),
   v.regex(/^[\w-]+\.[\w-]+\.[\w-]+$/, 'Expected a compact JWS.'),
-  v.description('An entry: a compact JWS (RFC 7515).'),
+  v.description('An entry of a key log or roster: a compact JWS (RFC 7515).'),
 )
 
 /** A public Ed25519 key (RFC 8037). */
@@ -223,20 +229,20 @@ const HASH = /^[\w-]{43}$/
 export const SealKeyId = v.pipe(
   v.string(),
   v.regex(HASH, 'Expected 32 bytes in base64url.'),
-  v.description('The id of a sealing key: SHA-256 of its bytes, base64url.'),
+  v.description('The id of a sealing key: the SHA-256 hash of its bytes, in base64url.'),
 )
 
 /** An X-Wing public key (protocol, section 3). */
 export const SealKey = v.pipe(
   v.string(),
   v.regex(/^[\w-]{1622}$/, 'Expected 1,216 bytes in base64url.'),
-  v.description('A sealing key: its 1,216 bytes, base64url.'),
+  v.description('A sealing key: 1,216 bytes in base64url.'),
 )
 
 export const Envelope = v.pipe(
   v.string(),
   v.maxLength(4096),
-  v.description('An envelope: the secret of an epoch, sealed to one device. JSON text.'),
+  v.description('An envelope as JSON text: the secret of an epoch, sealed to one device.'),
 )
 
 /** Sets a schema's name in the OpenAPI document. */

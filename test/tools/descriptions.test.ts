@@ -126,7 +126,7 @@ describe('the texts of the tools', () => {
     for (const { name } of ending)
       assert.match(
         toolNamed(name as ToolName).description,
-        /Not undone|[Uu]ndo by|for good|signs in again|are gone/,
+        /Cannot be undone|[Uu]ndo with|permanently|signs in again/,
         name,
       )
   })
@@ -166,7 +166,7 @@ describe('parameters of tools', () => {
     ['context_active_org', 'organisation_id', 'org_…), from context_read'],
     ['connections_create', 'preset_id', 'pre_…), from presets_list'],
     ['notifications_delete', 'id', 'ntf_…), from notifications_list'],
-    ['chat_rate', 'turn_id', 'trn_…), as it came with it from chat_turn'],
+    ['chat_rate', 'turn_id', 'trn_…), from that answer of chat_turn'],
   ]
   for (const [tool, parameter, from] of ids)
     it(`the description of ${parameter} of ${tool} names its source`, () => {

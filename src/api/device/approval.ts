@@ -12,7 +12,7 @@ import type { Routes } from '../route.ts'
 import { DeviceKeys, Platform } from './enrolment.ts'
 
 const bytes32 = (what: string) =>
-  v.pipe(v.string(), v.regex(/^[\w-]{43}$/), v.description(`${what}, 32 bytes, base64url.`))
+  v.pipe(v.string(), v.regex(/^[\w-]{43}$/), v.description(`${what}, 32 bytes in base64url.`))
 
 const Commitment = bytes32('The commitment C')
 
@@ -23,7 +23,7 @@ const Answer = v.strictObject({
     v.integer(),
     v.minValue(0),
     v.description(
-      'The entry of the key log that the new device has to find, and after which its own comes.',
+      'The key log entry that the new device must find. The entry of the new device comes after it.',
     ),
   ),
   head: bytes32('The hash of that entry'),
@@ -48,7 +48,7 @@ export const pendingDevices = {
       platform: Platform,
       commitment: v.pipe(
         v.nullable(Commitment),
-        v.description('null: the new device has begun no attempt.'),
+        v.description('null if the new device has not begun an attempt.'),
       ),
       answered_by: v.pipe(
         v.nullable(id('dev_')),
@@ -56,7 +56,9 @@ export const pendingDevices = {
       ),
       reveal: v.pipe(
         v.nullable(Reveal),
-        v.description('For the device that answered, once the new one has revealed.'),
+        v.description(
+          'Only for the device that answered, after the new device has revealed its values.',
+        ),
       ),
     }),
   },
@@ -85,8 +87,8 @@ export const approval = {
     by: 'account',
     errors: ['not_found'],
     reply: v.object({
-      commitment: v.pipe(v.nullable(Commitment), v.description('null: there is no attempt.')),
-      answer: v.pipe(v.nullable(Answer), v.description('null: no device has answered yet.')),
+      commitment: v.pipe(v.nullable(Commitment), v.description('null if there is no attempt.')),
+      answer: v.pipe(v.nullable(Answer), v.description('null if no device has answered yet.')),
     }),
   },
   reveal: {

@@ -15,7 +15,10 @@ export const downloads = {
     by: 'account',
     errors: ['not_found', 'export_not_ready'],
     body: v.strictObject({
-      export_id: v.pipe(v.string(), v.description('404 for an id of no export.')),
+      export_id: v.pipe(
+        v.string(),
+        v.description('The id of an export. Returns 404 if there is no such export.'),
+      ),
       token_id: id('tok_'),
       token_expires_at: v.nullable(Time),
     }),

@@ -31,10 +31,10 @@ export const Enrolment = v.object({
   approved: v.pipe(
     v.boolean(),
     v.description(
-      'false: a further device, which may only read until it posted its check of the key log.',
+      'false: another device already exists. The new device may only read until it has posted its check of the key log.',
     ),
   ),
-  receipt_key: v.pipe(Jwk, v.description('The key of receipts, pinned by the device.')),
+  receipt_key: v.pipe(Jwk, v.description('The key that signs receipts. The device pins it.')),
   session: SessionTokens,
 })
 
@@ -46,7 +46,9 @@ export const Platform = v.picklist(['linux', 'macos', 'windows', 'other'])
  * A code was mailed or created by the operator. An assertion comes from a machine account.
  */
 const credential = {
-  code: v.optional(v.pipe(v.string(), v.maxLength(100), v.description('The code of a person.'))),
+  code: v.optional(
+    v.pipe(v.string(), v.maxLength(100), v.description('The sign-in code of a person.')),
+  ),
   assertion: v.optional(
     v.pipe(
       Jws,
@@ -87,30 +89,29 @@ export const signIns = {
     body: v.strictObject({
       ...credential,
       from: v.optional(
-        v.pipe(
-          Place,
-          v.description('The place of the first entry wanted of the key log; 0 if absent.'),
-        ),
+        v.pipe(Place, v.description('The seq of the first key log entry to return; 0 if absent.')),
       ),
     }),
     reply: v.object({
       account_id: v.pipe(
         v.nullable(id('acc_')),
-        v.description('null: none yet; the first device to enrol makes it.'),
+        v.description('null if there is no account yet; the first device that enrols creates it.'),
       ),
       key_log: v.pipe(
         v.array(Jws),
-        v.description('Its key log from there on, as much as one answer holds.'),
+        v.description('The key log from that entry on, as many entries as fit in one answer.'),
       ),
       key_log_seq: v.pipe(
         v.nullable(Place),
         v.description(
-          'The place of the newest entry of the key log; null as long as it never had a device.',
+          'The seq of the newest key log entry; null if the account has never had a device.',
         ),
       ),
       email: v.pipe(
         v.nullable(email),
-        v.description('The mailbox that the code was sent to; null for any other credential.'),
+        v.description(
+          'The email address that the code was sent to; null for any other credential.',
+        ),
       ),
     }),
   },
@@ -139,7 +140,9 @@ export const enrolment = {
       display_name: name(100),
       entry: v.pipe(
         Jws,
-        v.description('Seq 0 of the key log, or a reset; it names account and device.'),
+        v.description(
+          'The first key log entry (seq 0), or a reset. It names the account and the device.',
+        ),
       ),
       seal_key: SealKey,
     }),

@@ -11,14 +11,16 @@ import type { Routes } from '../route.ts'
 const SessionId = v.pipe(
   v.string(),
   v.regex(/^[\w-]{22}$/, 'Expected 16 bytes in base64url.'),
-  v.description('The session id of the run: 16 random bytes of the inviting device, base64url.'),
+  v.description(
+    'The session id of this first contact: 16 random bytes from the inviting device, in base64url.',
+  ),
 )
 
 const Message = v.pipe(
   v.string(),
   v.minLength(1),
   v.maxLength(1024),
-  v.description('A message of one device to the other, which the server does not read.'),
+  v.description('A message from one device to the other. The server does not read it.'),
 )
 
 const Run = v.object({
@@ -28,10 +30,10 @@ const Run = v.object({
   inviter: id('acc_'),
   invitee: v.pipe(
     v.nullable(id('acc_')),
-    v.description('The account of the device that began; null before.'),
+    v.description('The account of the device that began; null until a device has begun.'),
   ),
   expires_at: Time,
-  messages: v.pipe(v.array(Message), v.description('Those sent so far, in their order.')),
+  messages: v.pipe(v.array(Message), v.description('The messages sent so far, in order.')),
 })
 export type Run = v.InferOutput<typeof Run>
 
@@ -67,7 +69,7 @@ export const deviceFirstContacts = {
       sid: SessionId,
       place: v.pipe(
         v.picklist([0, 1, 2]),
-        v.description('0 and 2 are the invitee’s, 1 is the inviter’s.'),
+        v.description('The number of the message. The invitee sends 0 and 2, the inviter sends 1.'),
       ),
       message: Message,
     }),

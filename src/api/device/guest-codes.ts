@@ -28,12 +28,17 @@ export const deviceGuestCodes = {
     errors: ['invalid_state'],
     body: v.strictObject({
       to: v.optional(
-        v.pipe(email, v.description('By default the address of its external member.')),
+        v.pipe(
+          email,
+          v.description('The address to mail to. Default: the address of the external member.'),
+        ),
       ),
       secret: v.pipe(
         v.string(),
         v.regex(/^[\w-]{43}$/, 'Expected 32 bytes in base64url.'),
-        v.description('The fragment of the link. The mail carries it; it is kept nowhere.'),
+        v.description(
+          'The fragment of the link. The server puts it in the mail and does not store it.',
+        ),
       ),
     }),
     reply: GuestCode,
@@ -54,7 +59,11 @@ export const publicCode = {
     by: 'account',
     repeats: true,
     body: v.strictObject({
-      k: v.pipe(v.string(), v.regex(/^[\w-]{43}$/), v.description('32 bytes, base64url.')),
+      k: v.pipe(
+        v.string(),
+        v.regex(/^[\w-]{43}$/),
+        v.description('The secret: 32 bytes in base64url.'),
+      ),
     }),
     status: 204,
   },
@@ -77,7 +86,7 @@ export const lookups = {
       words: v.pipe(
         v.array(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(4095))),
         v.length(3),
-        v.description('Their indices on the word list.'),
+        v.description('The indices of the three words in the word list.'),
       ),
     }),
     reply: v.object({
@@ -89,7 +98,9 @@ export const lookups = {
       ),
       echo: v.pipe(
         v.boolean(),
-        v.description('Whether they are those of the own public code, which is not in `accounts`.'),
+        v.description(
+          'Whether the words are those of the caller’s own public code, which is not listed in `accounts`.',
+        ),
       ),
       stamps: v.array(
         v.object({ id: id('stm_'), stamp: StampFound, assurance: v.optional(StampAssurance) }),

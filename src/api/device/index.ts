@@ -24,7 +24,10 @@ export const clock = {
     by: 'account',
     reply: v.object({
       now: Time,
-      public_url: v.pipe(v.string(), v.description('What links begin with, without a slash.')),
+      public_url: v.pipe(
+        v.string(),
+        v.description('The beginning of all links, without a slash at the end.'),
+      ),
     }),
   },
 } as const satisfies Routes

@@ -9,7 +9,7 @@ const Seq = Count
 const Head = v.pipe(
   v.string(),
   v.regex(/^[\w-]{43}$/),
-  v.description('The hash of the newest entry, base64url.'),
+  v.description('The hash of the newest entry, in base64url.'),
 )
 
 /** The query that selects where a page of a log begins. */
@@ -17,14 +17,18 @@ const Pages = v.strictObject({
   from: v.optional(
     v.pipe(
       Count,
-      v.description('The place of the first entry wanted; 0 if absent. Past the end: no entries.'),
+      v.description(
+        'The seq of the first entry to return; 0 if absent. Past the end, no entries are returned.',
+      ),
     ),
   ),
 })
 /** The seq of a log's newest entry. An answer can contain only a part of the log. */
 const Newest = v.pipe(
   Seq,
-  v.description('The place of the newest entry. There are more where `entries` end before it.'),
+  v.description(
+    'The seq of the newest entry. If `entries` ends before it, there are more entries to read.',
+  ),
 )
 
 /** A signed profile, which no account server can create. */
@@ -50,7 +54,10 @@ export const keyLogs = {
     reply: v.object({
       entries: v.array(Jws),
       seq: Newest,
-      seal_keys: v.pipe(v.array(SealKey), v.description('The log names each by its hash.')),
+      seal_keys: v.pipe(
+        v.array(SealKey),
+        v.description('The sealing keys. The key log names each of them by its hash.'),
+      ),
       profile: v.optional(Profile),
     }),
   },
@@ -60,7 +67,9 @@ export const keyLogs = {
     by: 'account',
     body: v.strictObject({
       entry: LogEntry,
-      seal_key: v.optional(v.pipe(SealKey, v.description('The key that a `renew` names.'))),
+      seal_key: v.optional(
+        v.pipe(SealKey, v.description('The sealing key that a `renew` entry names.')),
+      ),
     }),
     reply: v.object({ seq: Seq, head: Head }),
     status: 201,
@@ -70,7 +79,7 @@ export const keyLogs = {
 /** Proof of a fork: two entries at the same place in a roster. */
 const Fork = v.pipe(
   v.tuple([LogEntry, LogEntry]),
-  v.description('Two entries at one place of the roster of a forked connection.'),
+  v.description('Two entries with the same seq in the roster of a forked connection.'),
 )
 
 /** The maximum number of envelopes in one request. Send more envelopes in additional requests. */
@@ -91,18 +100,23 @@ export const rosters = {
       envelopes: v.pipe(v.array(Envelope), v.minLength(1), v.maxLength(MOST_ENVELOPES)),
       invite: Invitees,
       fork: v.optional(
-        v.pipe(Fork, v.description('Of the connection that the entry replaces, if it does.')),
+        v.pipe(
+          Fork,
+          v.description('If the entry replaces another connection, the fork of that connection.'),
+        ),
       ),
       preset_id: v.optional(
         v.pipe(
           v.nullable(id('pre_')),
-          v.description('By default the default preset; null for none.'),
+          v.description('If left out, the default preset is used; null uses no preset.'),
         ),
       ),
       open_link_request: v.optional(
         v.pipe(
           v.nullable(id('req_')),
-          v.description('The request that this approves; who asked is the one invited.'),
+          v.description(
+            'The request to connect that this call approves. The requester is then invited.',
+          ),
         ),
       ),
     }),
@@ -121,7 +135,7 @@ export const rosters = {
         v.pipe(
           Fork,
           v.description(
-            'Beside the newest entry: of the connection that this one replaces, where its opener gave it.',
+            'Only with the newest entry: the fork of the connection that this one replaces, if its opener gave it.',
           ),
         ),
       ),
@@ -133,14 +147,14 @@ export const rosters = {
             departed_epoch: v.optional(
               v.pipe(
                 Count,
-                v.description('Of an account that was deleted: the epoch of the connection then.'),
+                v.description('The epoch of the connection when the account was deleted.'),
               ),
             ),
             profile: v.optional(Profile),
           }),
         ),
         v.description(
-          'Beside the newest entry: for each account that the entries name, the seq of its newest key log entry. Empty before.',
+          'Only with the newest entry: for each account that the entries name, the seq of its newest key log entry. Otherwise empty.',
         ),
       ),
     }),
@@ -189,7 +203,10 @@ export const envelopes = {
   },
 } as const satisfies Routes
 
-const Consent = v.pipe(Jws, v.description('What a device of the invited account signed.'))
+const Consent = v.pipe(
+  Jws,
+  v.description('The consent, signed by a device of the invited account.'),
+)
 
 export const consents = {
   wanted: {
@@ -200,7 +217,10 @@ export const consents = {
     reply: v.object({
       connection: id('con_'),
       inviter: id('acc_'),
-      roster_head: v.pipe(Head, v.description('The hash of the newest roster entry, base64url.')),
+      roster_head: v.pipe(
+        Head,
+        v.description('The hash of the newest roster entry, in base64url.'),
+      ),
     }),
   },
   give: {
@@ -232,13 +252,13 @@ export const duties = {
             account: id('acc_'),
             email: v.pipe(
               v.nullable(email),
-              v.description('The mailbox that was invited; null where the account was.'),
+              v.description('The invited email address; null if an account was invited.'),
             ),
             consent: Consent,
           }),
         ),
         v.description(
-          'Approved invitations that the asking account sent to connections of which it is an owner.',
+          'Approved invitations that the calling account sent, to connections that it owns.',
         ),
       ),
       unsealed: v.pipe(
@@ -255,7 +275,7 @@ export const duties = {
             }),
           ),
           v.description(
-            'Pending invitations to connections that replace one which the asking account and the inviter are in, the newest first; absent for none.',
+            'Pending invitations to connections that replace a connection of the calling account and the inviter, newest first. Absent if there are none.',
           ),
         ),
       ),

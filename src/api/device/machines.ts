@@ -13,7 +13,10 @@ export const Machine = v.object({
   machine_id: id('mch_'),
   organisation_id: id('org_'),
   name: v.string(),
-  token_endpoint: v.pipe(v.string(), v.description('Where its key gets tokens (RFC 6749).')),
+  token_endpoint: v.pipe(
+    v.string(),
+    v.description('The address at which the machine gets tokens with its key (RFC 6749).'),
+  ),
 })
 
 /**
@@ -24,7 +27,7 @@ export const Machine = v.object({
  */
 export const MachinePublicKey = v.pipe(
   v.strictObject(Jwk.entries),
-  v.description('The Ed25519 key that checks its assertions.'),
+  v.description('The Ed25519 key that verifies the assertions of the machine.'),
 )
 
 export const machines = {

@@ -24,8 +24,8 @@ const Approval = v.object({
   state: v.pipe(
     v.picklist(['waiting', 'answered', 'revealing', 'ready']),
     v.description(
-      'waiting: the new device has not begun; answered: it has to begin again, since it was answered before; ' +
-        'revealing: it is to show its words; ready: they can be typed here.',
+      'waiting: the new device has not begun. answered: the new device must begin again, because its commitment was already answered. ' +
+        'revealing: the new device must show its words. ready: the words can be typed here.',
     ),
   ),
 })
@@ -43,7 +43,7 @@ export const MachineKey = v.object({
   machine: id('mch_'),
   token_endpoint: v.string(),
   name: v.optional(
-    v.pipe(name(100), v.description('What the machine is called: its device signs this name.')),
+    v.pipe(name(100), v.description('The name of the machine, which its device signs.')),
   ),
 })
 export type MachineKey = v.InferOutput<typeof MachineKey>
@@ -54,8 +54,8 @@ export const SignIn = v.object({
   state: v.pipe(
     v.picklist(['signed_out', 'code_sent', 'awaiting_approval', 'signed_in']),
     v.description(
-      'awaiting_approval: enrolled as a further device, which may only read. ' +
-        'code_sent with an account: the session of the device that is enrolled has ended, and a code gives it a new one.',
+      'awaiting_approval: enrolled as another device of the account, which may only read until it is approved. ' +
+        'code_sent with an account: the session of this enrolled device has ended, and a code gives it a new session.',
     ),
   ),
   email: v.nullable(v.string()),
@@ -64,7 +64,7 @@ export const SignIn = v.object({
   device_words: v.pipe(
     v.nullable(v.string()),
     v.description(
-      'While an approval of this device is under way and the other device has answered: four words to type there.',
+      'Four words to type on the other device, once it has answered the approval attempt of this device; otherwise null.',
     ),
   ),
 })
@@ -72,11 +72,14 @@ export type SignIn = v.InferOutput<typeof SignIn>
 
 const resetting = {
   reset: v.optional(
-    v.pipe(v.boolean(), v.description('Revoke every earlier device: all of them are lost.')),
+    v.pipe(v.boolean(), v.description('Revoke all earlier devices, because all of them are lost.')),
     false,
   ),
   recovery_sig: v.optional(
-    v.pipe(RecoverySignature, v.description('By the recovery key, of `unsigned` in the plan.')),
+    v.pipe(
+      RecoverySignature,
+      v.description('The signature of the recovery key over `unsigned` from the plan.'),
+    ),
   ),
 }
 
@@ -112,7 +115,9 @@ export const local = {
         recovery_key: v.optional(
           v.pipe(
             v.nullable(v.string()),
-            v.description('`x` of the recovery key that will sign; null for a reset without one.'),
+            v.description(
+              'The `x` of the recovery key that will sign; null for a reset without a recovery key.',
+            ),
           ),
           null,
         ),
@@ -170,15 +175,18 @@ export const local = {
       errors: ['conflict', 'invalid_state', ...BACKEND_ERRORS],
       body: v.strictObject({
         last_device: v.optional(
-          v.pipe(v.boolean(), v.description('Also when it is the last device of the account.')),
+          v.pipe(
+            v.boolean(),
+            v.description('Sign out even if this is the last device of the account.'),
+          ),
           false,
         ),
         forget: v.optional(
           v.pipe(
             v.boolean(),
             v.description(
-              'Also if the account server cannot be reached or rejects the session. ' +
-                'And drop what was made for a sign-in that was not finished.',
+              'Sign out even if the account server cannot be reached or rejects the session. ' +
+                'Also deletes the keys and data of an unfinished sign-in.',
             ),
           ),
           false,
@@ -240,7 +248,7 @@ export const local = {
         device_id: id('dev_'),
         old_key_until: v.pipe(
           v.string(),
-          v.description('When the private half of the key before is deleted.'),
+          v.description('The time at which the previous private key is deleted.'),
         ),
       }),
     },

@@ -20,22 +20,28 @@ export const ResetPlan = v.object({
   has_recovery_key: v.pipe(
     v.boolean(),
     v.description(
-      'Whether a recovery key could vouch for the reset, so that no contact has to confirm it.',
+      'Whether a recovery key can sign the reset, so that no contact has to confirm it.',
     ),
   ),
   unsigned: v.pipe(
     v.nullable(v.object({ ...place, device: id('dev_'), keys: DeviceKeys })),
     v.description(
-      'What the recovery key signs of the entry; null where the reset was done already.',
+      'The part of the entry that the recovery key signs; null if the reset is already done.',
     ),
   ),
 })
 export type ResetPlan = v.InferOutput<typeof ResetPlan>
 
 export const RecoveryKey = v.object({
-  key: v.pipe(v.nullable(Jwk), v.description('The public half of the key in force, or null.')),
-  since: v.pipe(v.nullable(Time), v.description('When it came into force, as its entry claims.')),
-  next: v.pipe(v.object(place), v.description('The place of the next entry of the key log.')),
+  key: v.pipe(
+    v.nullable(Jwk),
+    v.description('The public half of the active recovery key, or null.'),
+  ),
+  since: v.pipe(
+    v.nullable(Time),
+    v.description('The time from which the recovery key is active, as its entry claims.'),
+  ),
+  next: v.pipe(v.object(place), v.description('The position of the next key log entry.')),
 })
 export type RecoveryKey = v.InferOutput<typeof RecoveryKey>
 
@@ -56,9 +62,12 @@ export const recovery = {
     errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
     body: v.strictObject({
       key: Jwk,
-      seq: v.pipe(Seq, v.description('The place that `next` named.')),
+      seq: v.pipe(Seq, v.description('The `seq` from `next`.')),
       recovery_sig: v.optional(
-        v.pipe(RecoverySignature, v.description('By the key in force, which this one replaces.')),
+        v.pipe(
+          RecoverySignature,
+          v.description('The signature of the active recovery key, which the new key replaces.'),
+        ),
       ),
     }),
     reply: RecoveryKey,

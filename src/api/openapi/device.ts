@@ -39,13 +39,13 @@ export const deviceTable: Table = {
   ...accountRows,
 }
 
-const ABOUT = `The interface of an account server to the devices of an account. \`docs/protocol.md\` defines the signed structures in these requests and the checks of a device: the server is not trusted with any of it.
+const ABOUT = `The interface of an account server to the devices of an account. \`docs/protocol.md\` defines the signed structures in these requests and the checks that a device makes, because devices do not trust the server.
 
-A device proves itself by an access token that is bound to its authentication key (RFC 9449): \`Authorization: DPoP <token>\`, and in \`DPoP\` a proof for this request, with the newest \`DPoP-Nonce\` that the server sent. An answer 401 with \`error="use_dpop_nonce"\` brings a nonce: ask again with it.
+A device authenticates with an access token that is bound to its authentication key (RFC 9449). Send \`Authorization: DPoP <token>\`, and in \`DPoP\` a proof for this request with the newest \`DPoP-Nonce\` that the server sent. If the server returns 401 with \`error="use_dpop_nonce"\`, send the request again with the nonce from that answer.
 
-The routes under \`/api/v1/\` here are those of a daemon that a client needs as well. Their descriptions say what an account server answers, which has no device of its own: it signs nothing and holds no secret. It answers further routes of the daemon's document, which no client needs.
+The routes under \`/api/v1/\` here are those of a daemon that a client needs as well. Their descriptions say how the answers of an account server differ. An account server has no device of its own, so it signs nothing and has no secrets. It also answers other routes of the daemon's document, which no client needs.
 
-Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable; \`message\` is safe to show. A signed structure that breaks a rule is \`validation_failed\`, with the reason of \`docs/protocol.md\` in \`issues\`.`
+Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable; \`message\` is safe to show. If a signed structure breaks a rule, the error is \`validation_failed\`, and \`issues\` has the reason as \`docs/protocol.md\` names it.`
 
 /** The only row that requires a machine account's token. */
 const TOKEN = signedIn.bearer.read.path
@@ -80,8 +80,8 @@ const wording: Wording = {
     const sentences = [
       description,
       route.path === TOKEN ? 'Needs a token of a machine account, of any scope.' : NEEDS[need],
-      route.path === RENEWAL ? 'Takes a proof of the authentication key.' : '',
-      route.limit === undefined ? '' : `The body has at most ${route.limit} bytes.`,
+      route.path === RENEWAL ? 'Needs a proof of the authentication key.' : '',
+      route.limit === undefined ? '' : `The body can be at most ${route.limit} bytes long.`,
     ]
     return { summary, description: sentences.filter((sentence) => sentence !== '').join(' ') }
   },
@@ -144,7 +144,7 @@ export function deviceDocument(need: Folded['need']): JsonRecord & { openapi: st
 const HEAD: JsonRecord = {
   type: 'string',
   description:
-    'With `conflict` of a roster or of envelopes: the hash of the newest entry, base64url of 32 bytes.',
+    'With a `conflict` of a roster or of envelopes: the hash of the newest entry, 32 bytes in base64url.',
 }
 
 const DPoP: JsonRecord = {
@@ -153,6 +153,6 @@ const DPoP: JsonRecord = {
   // A machine account sends its token without a proof.
   required: false,
   description:
-    'The proof of this request by the authentication key of the device (RFC 9449 section 4.2); every request of a device needs one.',
+    'A proof for this request, made with the authentication key of the device (RFC 9449 section 4.2). Every request of a device needs a proof.',
   schema: { type: 'string' },
 }

@@ -92,7 +92,7 @@ export const NEEDS: Readonly<Record<string, string>> = {
 export const ADDRESS = 'http://127.0.0.1:19821'
 
 const ABOUT =
-  'The account of this machine over loopback HTTP: three spoken words that prove who is on the line, and stamps that everyone can check.'
+  'Gives programs on this machine access to the account over loopback HTTP: three spoken words that prove who is on the line, and stamps that everyone can check.'
 
 /** The members that all OpenAPI documents of the daemon share. */
 export const FRAME = {
@@ -164,8 +164,8 @@ export const IDEMPOTENCY_KEY: JsonRecord = {
   in: 'header',
   required: false,
   description:
-    'The name of this request, of your choice, best a UUID: sent again under it with the same body, it gets the first answer and is done once. Kept 24 hours, per token. ' +
-    'Another body: 422 `idempotency_mismatch`; the first one still running: 409 `in_progress`.',
+    'A name for this request that you choose, preferably a UUID. If you send the request again with the same key and the same body, it is not executed again and returns the first answer. Keys are kept for 24 hours, separately for each token. ' +
+    'With another body it returns 422 `idempotency_mismatch`; while the first request is still running, 409 `in_progress`.',
   schema: { type: 'string', minLength: 1, maxLength: 200, pattern: '^[!-~]+$' },
 }
 
@@ -173,8 +173,11 @@ const errorSchema = (more: JsonRecord): JsonRecord => ({
   type: 'object',
   required: ['error', 'message'],
   properties: {
-    error: { type: 'string', description: `Stable. One of: ${CODES.join(', ')}.` },
-    message: { type: 'string', description: 'Safe to show; it names the remedy.' },
+    error: { type: 'string', description: `A stable code. One of: ${CODES.join(', ')}.` },
+    message: {
+      type: 'string',
+      description: 'A text for people, safe to show. It names the remedy.',
+    },
     required_scope: { type: 'string' },
     issues: {
       type: 'array',

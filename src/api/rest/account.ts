@@ -10,13 +10,18 @@ export const Device = named(
     platform: v.picklist(['linux', 'macos', 'windows', 'other']),
     state: v.pipe(
       v.picklist(['pending', 'active']),
-      v.description('pending: it may only read until it is approved by the words of both screens.'),
+      v.description(
+        'pending: the device may only read until it is approved with the words on both screens.',
+      ),
     ),
-    current: v.pipe(v.boolean(), v.description('Whether it is the device that answers.')),
+    current: v.pipe(
+      v.boolean(),
+      v.description('Whether this is the device that answers the request.'),
+    ),
     last_seen_at: v.nullable(Time),
     key_ids: v.pipe(
       v.array(v.string()),
-      v.description('RFC 7638 thumbprints of its signing and sealing keys.'),
+      v.description('RFC 7638 thumbprints of the signing and sealing keys of the device.'),
     ),
     created_at: Time,
   }),
@@ -46,7 +51,10 @@ export const Session = named(
   v.object({
     id: id('ses_'),
     device_id: id('dev_'),
-    current: v.pipe(v.boolean(), v.description('Whether it is the session that asks.')),
+    current: v.pipe(
+      v.boolean(),
+      v.description('Whether this is the session that makes the request.'),
+    ),
     last_seen_at: Time,
     active_organisation_id: v.nullable(v.string()),
     created_at: Time,
@@ -76,10 +84,13 @@ export const Email = named(
   v.object({
     id: id('eml_'),
     address: v.string(),
-    primary: v.pipe(v.boolean(), v.description('Whether the account server writes there.')),
+    primary: v.pipe(
+      v.boolean(),
+      v.description('Whether the account server sends its mails to this address.'),
+    ),
     verified: v.pipe(
       v.boolean(),
-      v.description('false until the link that is mailed is followed.'),
+      v.description('false until the mailed confirmation link is opened.'),
     ),
     created_at: Time,
   }),
@@ -100,7 +111,10 @@ export const emails = {
     by: 'account',
     errors: ['forbidden', 'rate_limited'],
     body: v.strictObject({
-      address: v.pipe(email, v.description('The address; the link to confirm it goes there.')),
+      address: v.pipe(
+        email,
+        v.description('The address to add. A confirmation link is mailed to it.'),
+      ),
     }),
     reply: Email,
     status: 201,
@@ -112,10 +126,14 @@ export const Export = named(
   v.object({
     id: id('exp_'),
     state: v.picklist(['queued', 'building', 'ready', 'failed', 'expired']),
-    progress: v.pipe(v.number(), v.integer(), v.description('Of the building, in per cent.')),
+    progress: v.pipe(
+      v.number(),
+      v.integer(),
+      v.description('The progress of building the export, in per cent.'),
+    ),
     finished_at: v.nullable(Time),
     size_bytes: v.nullable(v.pipe(v.number(), v.integer())),
-    expires_at: v.pipe(v.nullable(Time), v.description('When the file is deleted.')),
+    expires_at: v.pipe(v.nullable(Time), v.description('The time at which the file is deleted.')),
     error: v.nullable(v.string()),
     created_at: Time,
   }),

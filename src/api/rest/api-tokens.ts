@@ -8,10 +8,10 @@ const LONGEST_S = 315_360_000
 export const NewToken = named(
   'NewToken',
   v.strictObject({
-    name: v.pipe(name(100), v.description('What the token is for, as the list shows it.')),
+    name: v.pipe(name(100), v.description('What the token is for. The list shows this name.')),
     scope: ScopeName,
     label: v.optional(
-      v.pipe(v.nullable(name(100)), v.description('A second name, for what sorts tokens.')),
+      v.pipe(v.nullable(name(100)), v.description('A second name, for programs that sort tokens.')),
     ),
     expires_in: v.optional(
       v.nullable(
@@ -20,7 +20,9 @@ export const NewToken = named(
           v.integer(),
           v.minValue(1),
           v.maxValue(LONGEST_S),
-          v.description('Lifetime in seconds; without it the token lasts until it is revoked.'),
+          v.description(
+            'The lifetime in seconds. If left out, the token is valid until it is revoked.',
+          ),
         ),
       ),
     ),

@@ -19,7 +19,9 @@ export const chat = {
       conversation_id: v.optional(
         v.pipe(
           v.nullable(id('cnv_')),
-          v.description('To go on with a conversation: `X-Conversation-Id` of an earlier answer.'),
+          v.description(
+            'To continue a conversation: the `X-Conversation-Id` of an earlier answer.',
+          ),
         ),
       ),
     }),
@@ -33,8 +35,10 @@ export const chat = {
     errors: ['not_found'],
     body: v.strictObject({
       turn_id: v.pipe(id('trn_'), v.description('`X-Turn-Id` of the answer.')),
-      rating: v.pipe(v.picklist(['up', 'down']), v.description('Whether it was good.')),
-      comment: v.optional(v.pipe(v.nullable(text(2000)), v.description('Why.'))),
+      rating: v.pipe(v.picklist(['up', 'down']), v.description('Whether the answer was good.')),
+      comment: v.optional(
+        v.pipe(v.nullable(text(2000)), v.description('The reason for the rating.')),
+      ),
     }),
     reply: named(
       'ChatRating',
@@ -57,7 +61,7 @@ export const feedback = {
       category: v.optional(
         v.pipe(
           v.nullable(v.picklist(['problem', 'idea', 'question', 'praise', 'other'])),
-          v.description('What it is.'),
+          v.description('The kind of feedback.'),
         ),
       ),
     }),

@@ -25,7 +25,9 @@ export const Invitee = v.union(
     v.strictObject({
       email: v.pipe(
         email,
-        v.description('A mailbox, which needs no account yet; or else user_id.'),
+        v.description(
+          'An email address; it does not need an account yet. Give this or else user_id.',
+        ),
       ),
     }),
     v.strictObject({ user_id: id('acc_') }),
@@ -49,12 +51,12 @@ export const Member = named(
     id: v.pipe(
       v.string(),
       v.description(
-        'What `DELETE …/members/{mid}` takes: the id of the account or, of a mailbox that was invited, that of its invitation (`inv_…`).',
+        'The `mid` for `DELETE …/members/{mid}`: the account id or, for an invited email address, the id of the invitation (`inv_…`).',
       ),
     ),
     user_id: v.pipe(
       v.nullable(id('acc_')),
-      v.description('null for a mailbox that was invited and has not approved yet.'),
+      v.description('null for an invited email address, until its owner approves.'),
     ),
     ...namedEntries,
     role: v.picklist(['owner', 'member']),
@@ -74,7 +76,7 @@ export const Connection = named(
     state: v.pipe(
       v.picklist(STATES),
       v.description(
-        'pending until a second member is active. ended: its owner ended it for all; its words prove nothing, delete it.',
+        'pending: no second member is active yet. ended: its owner ended the connection for all members; its words prove nothing, so delete it.',
       ),
     ),
     favorite: v.boolean(),
@@ -83,16 +85,18 @@ export const Connection = named(
     preset_id: v.nullable(v.string()),
     replaces: v.pipe(
       v.nullable(id('con_')),
-      v.description('The connection that this one was opened to replace, as its history forked.'),
+      v.description(
+        'The connection that this one replaces because the history of that connection forked.',
+      ),
     ),
     replaced_by: v.pipe(
       v.nullable(id('con_')),
       v.description(
-        'Where the history of this one forked: the connection in its place, known on this device.',
+        'If the history of this connection forked: the connection that replaces it, as far as this device knows.',
       ),
     ),
     epoch: v.pipe(v.number(), v.integer()),
-    secret_here: v.pipe(v.boolean(), v.description('Whether this device holds the secret.')),
+    secret_here: v.pipe(v.boolean(), v.description('Whether this device has the secret.')),
     created_at: Time,
     updated_at: Time,
   }),
@@ -106,7 +110,9 @@ export const CreatedConnection = named(
     words: v.optional(
       v.pipe(
         v.array(ContactWords),
-        v.description('Where `words` was asked for: four for each invitation, shown this once.'),
+        v.description(
+          'If `words` was requested: four words for each invitation, shown only this once.',
+        ),
       ),
     ),
   }),
@@ -117,15 +123,18 @@ export const Code = named(
   'Code',
   v.object({
     connection_id: id('con_'),
-    words: v.pipe(v.string(), v.description('Your own words, to say.')),
+    words: v.pipe(v.string(), v.description('Your own words, for you to say.')),
     period_s: v.literal(60),
     valid_from: Time,
     valid_until: Time,
     listener: v.optional(
-      v.pipe(id('acc_'), v.description('With a challenge: the listener of the words.')),
+      v.pipe(id('acc_'), v.description('With a challenge: the member who can check the words.')),
     ),
     listener_name: v.optional(
-      v.pipe(v.string(), v.description('Their name. Show it as `name_source` requires.')),
+      v.pipe(
+        v.string(),
+        v.description('The name of the listener. Show it as `name_source` requires.'),
+      ),
     ),
     name_source: v.optional(NameSource),
     name_marks: v.optional(NameMarks),
@@ -140,7 +149,9 @@ const Asked = v.strictObject({
     v.pipe(
       v.string(),
       v.maxLength(64),
-      v.description('The word of the listener: the answer has words for them alone.'),
+      v.description(
+        'The challenge word that the listener said. The returned words are valid only for that listener.',
+      ),
     ),
   ),
   purpose: v.optional(PurposeText),
@@ -148,7 +159,7 @@ const Asked = v.strictObject({
     v.pipe(
       id('acc_'),
       v.description(
-        'The one who gave the challenge; needed where a connection has more than two members.',
+        'The member who gave the challenge. Needed if the connection has more than two members.',
       ),
     ),
   ),
@@ -156,11 +167,11 @@ const Asked = v.strictObject({
 
 const OwnName = v.pipe(
   ConnectionName,
-  v.description('What you call it; other members give it names of their own.'),
+  v.description('Your name for the connection. Other members have their own names for it.'),
 )
 const Favorite = v.pipe(
   v.boolean(),
-  v.description('Whether it is one of your favourites; others do not see it.'),
+  v.description('Whether the connection is one of your favourites. Others do not see this.'),
 )
 
 export const connections = {
@@ -170,11 +181,15 @@ export const connections = {
     by: 'both',
     query: pageOfThose({
       state: inState(STATES),
-      tag_id: v.optional(v.pipe(id('tag_'), v.description('Only those with this tag.'))),
+      tag_id: v.optional(
+        v.pipe(id('tag_'), v.description('Return only connections with this tag.')),
+      ),
       favorite: v.optional(
         v.pipe(
           v.boolean(),
-          v.description('true: only favourites. false: only those that are none.'),
+          v.description(
+            'true: return only favourites. false: return only connections that are not favourites.',
+          ),
         ),
       ),
     }),
@@ -191,13 +206,13 @@ export const connections = {
       preset_id: v.optional(
         v.pipe(
           v.nullable(id('pre_')),
-          v.description('By default the default preset; null for none.'),
+          v.description('If left out, the default preset is used; null uses no preset.'),
         ),
       ),
       words: v.optional(
         v.pipe(
           v.literal(true),
-          v.description('Make four words for each invitation, for a first contact.'),
+          v.description('Create four words for each invitation, for a first contact.'),
         ),
       ),
     }),

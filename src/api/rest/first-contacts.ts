@@ -13,7 +13,7 @@ export const MOST_OPEN = 20
 export const FourWords = v.pipe(
   v.string(),
   v.maxLength(200),
-  v.description('The four words of the inviter, in any spelling of spaces and case.'),
+  v.description('The four words of the inviter. Spaces and case do not matter.'),
 )
 
 /** The four words for one invitation. They are shown only once. */
@@ -21,10 +21,15 @@ export const ContactWords = named(
   'ContactWords',
   v.object({
     invitation_id: id('inv_'),
-    to: v.pipe(v.string(), v.description('Who was invited: a mailbox, or the id of an account.')),
+    to: v.pipe(
+      v.string(),
+      v.description('The invited person: an email address, or the id of an account.'),
+    ),
     words: v.pipe(
       v.string(),
-      v.description('Four words to say in person or on a call that you placed. Never shown again.'),
+      v.description(
+        'Four words to say in person or on a call that you placed. They are never shown again.',
+      ),
     ),
     expires_at: Time,
   }),
@@ -46,12 +51,19 @@ export const FirstContact = named(
     connection_id: id('con_'),
     role: v.pipe(
       v.picklist(['inviter', 'invitee']),
-      v.description('inviter: this device made the words. invitee: they were typed here.'),
+      v.description(
+        'inviter: this device created the words. invitee: the words were typed on this device.',
+      ),
     ),
-    with: v.pipe(v.string(), v.description('The other side: the id of an account, or a mailbox.')),
+    with: v.pipe(
+      v.string(),
+      v.description('The other side: the id of an account, or an email address.'),
+    ),
     name: v.pipe(
       v.nullable(PersonName),
-      v.description('The name of the other side, where its account is known; null for a mailbox.'),
+      v.description(
+        'The name of the other side, if its account is known; null for an email address.',
+      ),
     ),
     state: v.pipe(
       v.picklist(['open', 'confirmed', 'failed']),
@@ -60,13 +72,15 @@ export const FirstContact = named(
     reason: v.pipe(
       v.nullable(v.picklist(CONTACT_REASONS)),
       v.description(
-        'Why it failed. ad_mismatch: one side names other keys or another roster than the other ' +
+        'The reason for a failure. ad_mismatch: one side names other keys or another roster than the other ' +
           'side verified.',
       ),
     ),
     message: v.pipe(
       v.nullable(v.string()),
-      v.description('What happened and what to do, for people; null while it is open.'),
+      v.description(
+        'A text for people: what happened and what to do. null while the first contact is open.',
+      ),
     ),
     started_at: Time,
     expires_at: Time,

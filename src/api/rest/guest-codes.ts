@@ -40,10 +40,12 @@ export const GuestCode = named(
     external_member_id: v.nullable(v.string()),
     external_member: v.pipe(
       v.nullable(ExternalMemberName),
-      v.description('The external member who gets it; null for none, and after they are deleted.'),
+      v.description(
+        'The external member who gets the guest code; null if there is none or they were deleted.',
+      ),
     ),
     last_opened_at: v.pipe(v.nullable(Time), v.description('When the guest last opened the page.')),
-    secret_here: v.pipe(v.boolean(), v.description('Whether this device holds the secret.')),
+    secret_here: v.pipe(v.boolean(), v.description('Whether this device has the secret.')),
     code: v.pipe(
       v.nullable(
         v.object({
@@ -53,7 +55,7 @@ export const GuestCode = named(
           valid_until: Time,
         }),
       ),
-      v.description('Your own words for this guest, to say; null when there are none.'),
+      v.description('Your own words to say to this guest; null if there are none.'),
     ),
     created_at: Time,
   }),
@@ -89,14 +91,16 @@ export const guestCodes = {
           v.integer(),
           v.minValue(60),
           v.maxValue(LONGEST_S),
-          v.description('Lifetime in seconds; by default a week.'),
+          v.description('The lifetime in seconds (default: one week).'),
         ),
         604_800,
       ),
       external_member_id: v.optional(
         v.pipe(
           v.nullable(id('ext_')),
-          v.description('The external member who gets it; it is revoked with them.'),
+          v.description(
+            'The external member who gets the guest code. The guest code is revoked if they are deleted.',
+          ),
         ),
       ),
     }),
@@ -116,7 +120,9 @@ export const guestCodes = {
     by: 'daemon',
     errors: ['invalid_state', 'no_device', 'not_signed_in', 'secret_unavailable'],
     query: v.strictObject({
-      format: v.optional(v.pipe(v.picklist(['svg', 'gif']), v.description('svg unless told.'))),
+      format: v.optional(
+        v.pipe(v.picklist(['svg', 'gif']), v.description('The image format (default: svg).')),
+      ),
     }),
     media: ['image/svg+xml', 'image/gif'],
   },
@@ -128,11 +134,17 @@ export const guestCodes = {
     body: v.optional(
       v.strictObject({
         channel: v.optional(
-          v.pipe(v.picklist(['email']), v.description('How it is sent. E-mail is the only way.')),
+          v.pipe(
+            v.picklist(['email']),
+            v.description('How the link is sent. Email is the only way.'),
+          ),
           'email',
         ),
         to: v.optional(
-          v.pipe(email, v.description('An address. Default: that of its external member.')),
+          v.pipe(
+            email,
+            v.description('The address to mail to. Default: the address of the external member.'),
+          ),
         ),
       }),
       {},
@@ -156,7 +168,9 @@ export const ExternalMember = named(
     id: id('ext_'),
     display_name: v.pipe(
       v.string(),
-      v.description('Their name. The page of an active guest code for them shows it to the guest.'),
+      v.description(
+        'The name of the external member. The page of an active guest code for this person shows it.',
+      ),
     ),
     email: v.nullable(v.string()),
     phone: v.nullable(v.string()),
@@ -181,21 +195,27 @@ export const externalMembers = {
     body: v.strictObject({
       display_name: v.pipe(
         name(100),
-        v.description('What you call them. The guest sees it on the page of their guest code.'),
+        v.description('The name of the person. The guest sees it on the page of their guest code.'),
       ),
       email: v.optional(
-        v.pipe(v.nullable(email), v.description('Where guest codes for them are mailed to.')),
+        v.pipe(
+          v.nullable(email),
+          v.description('The address to which guest codes for this person are mailed.'),
+        ),
       ),
       phone: v.optional(
         v.pipe(
           v.nullable(Phone),
           v.description(
-            'A telephone number to keep, as in +41 44 668 18 00; nothing is sent there.',
+            'A telephone number for your records, such as +41 44 668 18 00. Nothing is sent to it.',
           ),
         ),
       ),
       note: v.optional(
-        v.pipe(v.nullable(text(2000)), v.description('Your note on them; others do not see it.')),
+        v.pipe(
+          v.nullable(text(2000)),
+          v.description('Your note on this person. Others do not see it.'),
+        ),
       ),
     }),
     reply: ExternalMember,

@@ -6,11 +6,14 @@ import { NameMarks, NameSource } from './names.ts'
 
 /** One party of an invitation: the inviter or the invitee. */
 const Party = v.object({
-  user_id: v.pipe(v.nullable(id('acc_')), v.description('null for a mailbox, until it approves.')),
+  user_id: v.pipe(
+    v.nullable(id('acc_')),
+    v.description('null for an invited email address until its owner approves.'),
+  ),
   display_name: v.nullable(v.string()),
   name_source: v.pipe(
     v.nullable(NameSource),
-    v.description('The source of the name; null where there is none.'),
+    v.description('The source of the name; null if there is no name.'),
   ),
   name_marks: NameMarks,
   email: v.nullable(v.string()),
@@ -31,10 +34,10 @@ export const Invitation = named(
     state: v.pipe(
       v.picklist(STATES),
       v.description(
-        'approved: a device of an owner takes the member in, at once or at its next sync.',
+        'approved: a device of an owner adds the member immediately or at its next sync.',
       ),
     ),
-    message: v.pipe(v.nullable(v.string()), v.description('What the inviter wrote.')),
+    message: v.pipe(v.nullable(v.string()), v.description('The message of the inviter.')),
     expires_at: Time,
     created_at: Time,
   }),

@@ -11,8 +11,8 @@ export const SignedName = v.pipe(
 export const NameSource = v.pipe(
   v.picklist(['given', 'confirmed', 'self', 'server', 'own']),
   v.description(
-    'The source of the name. given: you. confirmed: they, and you confirmed their keys. self: they alone, ' +
-      'so show it as "calls itself …". server: the account server alone; nothing is signed. own: it is yours.',
+    'The source of the name. given: you chose it. confirmed: the person chose it, and you confirmed their keys. self: only the person chose it, ' +
+      'so show it as "calls itself …". server: only the account server says so; nothing is signed. own: it is your own name.',
   ),
 )
 export type NameSource = v.InferOutput<typeof NameSource>
@@ -20,16 +20,16 @@ export type NameSource = v.InferOutput<typeof NameSource>
 const NameMark = v.pipe(
   v.picklist(['equal', 'mixed_script']),
   v.description(
-    'equal: another contact of this account has a name that looks the same. mixed_script: it has ' +
-      'letters of more than one of Latin, Greek and Cyrillic.',
+    'equal: another contact of this account has a name that looks the same. mixed_script: the name has ' +
+      'letters of more than one of the scripts Latin, Greek and Cyrillic.',
   ),
 )
 
 export const NameMarks = v.pipe(
   v.array(NameMark),
   v.description(
-    'Why the name may be taken for another; empty where nothing was found. Look-alikes of one whole ' +
-      'script are not found.',
+    'Why the name can be confused with another name; empty if nothing was found. Look-alike names ' +
+      'written entirely in one other script are not found.',
   ),
 )
 

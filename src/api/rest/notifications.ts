@@ -37,13 +37,17 @@ export const Notification = named(
     id: id('ntf_'),
     kind: v.pipe(
       v.string(),
-      v.description(`What happened: ${NotificationKind.options.join(', ')}; more may come.`),
+      v.description(
+        `The kind of event: ${NotificationKind.options.join(', ')}. Newer versions may add kinds.`,
+      ),
     ),
     title: v.string(),
     body: v.string(),
     data: v.pipe(
       v.record(v.string(), v.string()),
-      v.description('The ids of what it is about, such as `connection_id`.'),
+      v.description(
+        'The ids of the objects that the notification is about, such as `connection_id`.',
+      ),
     ),
     read: v.boolean(),
     created_at: Time,
@@ -63,7 +67,9 @@ export const notifications = {
       unread: v.optional(
         v.pipe(
           v.boolean(),
-          v.description('true: only those not marked as read. false: only those that are.'),
+          v.description(
+            'true: return only unread notifications. false: return only notifications marked as read.',
+          ),
         ),
       ),
     }),
@@ -74,7 +80,14 @@ export const notifications = {
     path: '/api/v1/notifications',
     by: 'account',
     query: v.strictObject({
-      id: v.optional(v.pipe(Ids, v.description('May be repeated; without it, all are deleted.'))),
+      id: v.optional(
+        v.pipe(
+          Ids,
+          v.description(
+            'The notifications to delete; may be repeated. If left out, all are deleted.',
+          ),
+        ),
+      ),
     }),
     reply: v.object({ deleted: Count }),
   },
@@ -84,7 +97,9 @@ export const notifications = {
     by: 'account',
     body: v.optional(
       v.strictObject({
-        ids: v.optional(v.pipe(Ids, v.description('Without it, all are marked.'))),
+        ids: v.optional(
+          v.pipe(Ids, v.description('The notifications to mark. If left out, all are marked.')),
+        ),
       }),
       {},
     ),

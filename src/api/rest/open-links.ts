@@ -15,7 +15,10 @@ export const OpenLink = named(
     slug: v.string(),
     title: v.string(),
     state: v.picklist(LINK_STATES),
-    url: v.pipe(v.string(), v.description('The page on which people ask to connect.')),
+    url: v.pipe(
+      v.string(),
+      v.description('The address of the page on which people ask to connect.'),
+    ),
     pending_requests: Count,
     preset_id: v.nullable(v.string()),
     created_at: Time,
@@ -31,7 +34,7 @@ export const OpenLinkRequest = named(
     requester: v.object({
       display_name: v.pipe(
         v.string(),
-        v.description('As they wrote it; only the mailbox is proven.'),
+        v.description('The name as the requester typed it. Only the email address is verified.'),
       ),
       email: v.string(),
     }),
@@ -39,7 +42,7 @@ export const OpenLinkRequest = named(
     state: v.picklist(REQUEST_STATES),
     connection_id: v.pipe(
       v.nullable(v.string()),
-      v.description('The connection that the approval made; null until then.'),
+      v.description('The connection that the approval created; null before the approval.'),
     ),
     created_at: Time,
   }),
@@ -61,20 +64,22 @@ export const openLinks = {
     errors: ['not_found'],
     body: v.strictObject({
       title: v.optional(
-        v.pipe(Title, v.description('The purpose shown on its page; by default your name.')),
+        v.pipe(Title, v.description('The purpose, shown on the page (default: your name).')),
       ),
       slug: v.optional(
         v.pipe(
           Slug,
           v.description(
-            'The end of its address: 3 to 40 of a-z, 0-9 and -; by default a random one.',
+            'The last part of the address: 3 to 40 characters of a-z, 0-9 and - (default: random).',
           ),
         ),
       ),
       preset_id: v.optional(
         v.pipe(
           v.nullable(id('pre_')),
-          v.description('For the connections that it makes; without one, the default.'),
+          v.description(
+            'The preset for connections that are created through the link. If left out, the default preset is used.',
+          ),
         ),
       ),
     }),
@@ -111,7 +116,10 @@ export const openLinks = {
     path: '/api/v1/open-links/{id}/slug',
     by: 'account',
     body: v.strictObject({
-      slug: v.pipe(Slug, v.description('The new end of its address: 3 to 40 of a-z, 0-9 and -.')),
+      slug: v.pipe(
+        Slug,
+        v.description('The new last part of the address: 3 to 40 characters of a-z, 0-9 and -.'),
+      ),
     }),
     reply: OpenLink,
   },

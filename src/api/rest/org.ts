@@ -36,14 +36,14 @@ export const OrgMember = named(
     id: v.pipe(
       v.string(),
       v.description(
-        'The id of the account; of a mailbox that was invited and has none here yet, one of its own (`mem_…`).',
+        'The account id. For an invited email address that has no account here yet: an id that begins with `mem_`.',
       ),
     ),
     user_id: v.nullable(holderId),
     email: v.pipe(
       v.nullable(v.string()),
       v.description(
-        'The invited address; the primary one of a member who joined without an invitation.',
+        'The invited address, or the primary address of a member who joined without an invitation.',
       ),
     ),
     display_name: v.nullable(v.string()),
@@ -97,14 +97,14 @@ export const orgMembers = {
             // the others.
             email: v.pipe(v.string(), v.maxLength(1000)),
             role: v.optional(
-              v.pipe(OrgRole, v.description('Only an owner invites an owner.')),
+              v.pipe(OrgRole, v.description('The role. Only an owner can invite an owner.')),
               'member',
             ),
           }),
         ),
         v.minLength(1, 'Give at least one address.'),
         v.maxLength(MOST_INVITES, `Give at most ${MOST_INVITES} addresses.`),
-        v.description('Mailboxes, each with a role.'),
+        v.description('Email addresses, each with a role.'),
       ),
     }),
     reply: named(
@@ -143,11 +143,11 @@ export type OrgGroup = v.InferOutput<typeof OrgGroup>
 
 const GroupName = v.pipe(
   name(100),
-  v.description('Its name: each group of the organisation has another.'),
+  v.description('The name of the group, which must be unique in the organisation.'),
 )
 const GroupDescription = v.pipe(
   v.nullable(text(1000)),
-  v.description('What the group is for; null for none.'),
+  v.description('What the group is for; null for no description.'),
 )
 
 const GroupMembers = v.strictObject({
@@ -239,15 +239,18 @@ export type OrgEvent = v.InferOutput<typeof OrgEvent>
 /** `alert_fired` is excluded, because an alert that counts its own firing would never stop. */
 export const AlertEvent = v.picklist(OrgEvent.options.filter((event) => event !== 'alert_fired'))
 export type AlertEvent = v.InferOutput<typeof AlertEvent>
-const AlertName = v.pipe(name(100), v.description('What you call it.'))
-const Awaited = v.pipe(AlertEvent, v.description('What it counts.'))
-const Enabled = v.pipe(v.boolean(), v.description('false: it counts nothing and does not fire.'))
+const AlertName = v.pipe(name(100), v.description('Your name for the rule.'))
+const Awaited = v.pipe(AlertEvent, v.description('The event that the rule counts.'))
+const Enabled = v.pipe(
+  v.boolean(),
+  v.description('false: the rule counts nothing and does not fire.'),
+)
 const Threshold = v.pipe(
   v.number(),
   v.integer(),
   v.minValue(1),
   v.maxValue(1_000_000),
-  v.description('How often the event happens within the window before it fires.'),
+  v.description('How many events within the window make the rule fire.'),
 )
 /** The length of the counting window in minutes: 1 minute to 30 days. */
 const Window = v.pipe(
@@ -255,12 +258,12 @@ const Window = v.pipe(
   v.integer(),
   v.minValue(1),
   v.maxValue(43_200),
-  v.description('The length of the window; the rule fires once in it.'),
+  v.description('The length of the window, in minutes. The rule fires at most once within it.'),
 )
 const Notify = v.pipe(
   v.array(id('acc_')),
   v.maxLength(100, 'Give at most 100 members.'),
-  v.description('Members who get a notification when it fires.'),
+  v.description('The members who get a notification when the rule fires.'),
 )
 
 export const OrgAlert = named(
@@ -326,7 +329,7 @@ export const orgAlerts = {
 
 const Actor = v.pipe(
   v.nullable(v.object({ user_id: holderId, display_name: v.string() })),
-  v.description('null for none, or for a deleted account.'),
+  v.description('null if there is none, or if the account was deleted.'),
 )
 
 export const OrgActivity = named(
@@ -336,16 +339,19 @@ export const OrgActivity = named(
     at: Time,
     actor: Actor,
     event: OrgEvent,
-    target: v.pipe(v.nullable(v.string()), v.description('The id of what it is about.')),
+    target: v.pipe(
+      v.nullable(v.string()),
+      v.description('The id of the object that the event is about.'),
+    ),
     data: v.record(v.string(), v.string()),
   }),
 )
 export type OrgActivity = v.InferOutput<typeof OrgActivity>
 
 const from = v.optional(
-  v.pipe(Day, v.description('The first day, in UTC; by default 29 days before the last.')),
+  v.pipe(Day, v.description('The first day, in UTC (default: 29 days before the last day).')),
 )
-const to = v.optional(v.pipe(Day, v.description('The last day, in UTC; by default today.')))
+const to = v.optional(v.pipe(Day, v.description('The last day, in UTC (default: today).')))
 
 const Days = {
   from: v.pipe(Time, v.description('The beginning of the first day.')),
@@ -372,7 +378,7 @@ export const orgActivity = {
         by_event: v.array(v.object({ event: OrgEvent, count: Count })),
         by_actor: v.pipe(
           v.array(v.object({ actor: Actor, count: Count })),
-          v.description('The busiest hundred.'),
+          v.description('The 100 most active members.'),
         ),
       }),
     ),
@@ -409,7 +415,7 @@ export const orgAnalytics = {
     by: 'account',
     query: v.strictObject({
       metric: v.optional(
-        v.pipe(Metric, v.description('What is counted: an event, or activity for all of them.')),
+        v.pipe(Metric, v.description('What to count: one event, or `activity` for all events.')),
         'activity',
       ),
       from,
@@ -417,7 +423,9 @@ export const orgAnalytics = {
       bucket: v.optional(
         v.pipe(
           v.picklist(['day', 'week']),
-          v.description('By day of a year at most, or by week of ten years at most.'),
+          v.description(
+            'day: count by day, for at most one year. week: count by week, for at most ten years.',
+          ),
         ),
         'day',
       ),

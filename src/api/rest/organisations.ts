@@ -7,7 +7,10 @@ export const Organisation = named(
   v.object({
     id: id('org_'),
     name: v.string(),
-    role: v.pipe(v.picklist(['owner', 'admin', 'member']), v.description('Of the caller, there.')),
+    role: v.pipe(
+      v.picklist(['owner', 'admin', 'member']),
+      v.description('The role of the caller in this organisation.'),
+    ),
   }),
 )
 
@@ -18,7 +21,10 @@ export const organisations = {
     by: 'account',
     errors: ['forbidden'],
     body: v.strictObject({
-      name: v.pipe(name(100), v.description('What its members see.')),
+      name: v.pipe(
+        name(100),
+        v.description('The name of the organisation, which its members see.'),
+      ),
     }),
     reply: Organisation,
     status: 201,

@@ -22,11 +22,11 @@ const entries = {
   ),
   email_notifications: v.pipe(
     v.boolean(),
-    v.description('Whether invitations and alerts come by mail too.'),
+    v.description('Whether invitations and alerts are also mailed.'),
   ),
   findable_by_email: v.pipe(
     v.boolean(),
-    v.description('Whether others who know an address of yours can follow you by it.'),
+    v.description('Whether people who know one of your email addresses can follow you with it.'),
   ),
 }
 
@@ -50,11 +50,11 @@ export const preferences = {
         ...entries,
         locale: v.pipe(
           v.nullable(entries.locale),
-          v.description('A language tag, as in en or de-CH; null: the default, en.'),
+          v.description('A language tag, such as en or de-CH; null sets the default, en.'),
         ),
         time_zone: v.pipe(
           v.nullable(entries.time_zone),
-          v.description('A time zone, as in Europe/Zurich; null: the default, UTC.'),
+          v.description('A time zone, such as Europe/Zurich; null sets the default, UTC.'),
         ),
       }),
     ),

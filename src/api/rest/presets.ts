@@ -3,10 +3,10 @@ import { Page, Time, id, listOf, name, named, text } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { TagIds } from './tags.ts'
 
-const PresetName = v.pipe(name(100), v.description('What you call it.'))
+const PresetName = v.pipe(name(100), v.description('Your name for the preset.'))
 const InviteMessage = v.pipe(
   text(1000),
-  v.description('Your text to the invited people: in the mail and in the invitation.'),
+  v.description('Your message to invited people, shown in the mail and in the invitation.'),
 )
 
 /** The maximum validity of an invitation in seconds: 30 days. */
@@ -18,7 +18,7 @@ const InvitationExpiresIn = v.pipe(
   v.integer(),
   v.minValue(3600),
   v.maxValue(LONGEST_INVITATION_S),
-  v.description('How long an invitation is good, in seconds; null: two weeks.'),
+  v.description('How long an invitation is valid, in seconds; null sets two weeks.'),
 )
 
 export const Preset = named(
@@ -32,7 +32,7 @@ export const Preset = named(
     invitation_expires_in: v.nullable(v.pipe(v.number(), v.integer())),
     is_default: v.pipe(
       v.boolean(),
-      v.description('Whether a connection takes it that is created without naming a preset.'),
+      v.description('Whether a connection that is created without naming a preset uses this one.'),
     ),
     created_at: Time,
   }),
@@ -41,12 +41,12 @@ export type Preset = v.InferOutput<typeof Preset>
 
 const optionals = {
   tag_ids: v.optional(
-    v.pipe(TagIds, v.description('The tags of a connection that is made with it.')),
+    v.pipe(TagIds, v.description('The tags of connections that are created with the preset.')),
   ),
   favorite: v.optional(
     v.pipe(
       v.boolean(),
-      v.description('Whether a connection that is made with it is one of your favourites.'),
+      v.description('Whether connections that are created with the preset become your favourites.'),
     ),
   ),
   invite_message: v.optional(v.nullable(InviteMessage)),

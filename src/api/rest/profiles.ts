@@ -7,7 +7,10 @@ export const PublicKey = named(
   'PublicKey',
   v.variant('use', [
     v.object({
-      id: v.pipe(v.string(), v.description('RFC 7638 thumbprint, the `kid` of signatures.')),
+      id: v.pipe(
+        v.string(),
+        v.description('The RFC 7638 thumbprint of the key, which is the `kid` of its signatures.'),
+      ),
       use: v.literal('sign'),
       jwk: Jwk,
       device_name: v.string(),
@@ -47,7 +50,7 @@ export const Profile = named(
     public_code: v.pipe(
       v.nullable(v.object({ words: v.string(), valid_until: Time })),
       v.description(
-        'The words to say now; null while it is off, its secret is not here, or the clock moved.',
+        'Your public words to say now. null while the public code is off, while this device does not have its secret, or after the clock has moved.',
       ),
     ),
   }),
@@ -68,19 +71,18 @@ export const profile = {
     errors: ['no_device'],
     body: v.strictObject({
       display_name: v.optional(
-        v.pipe(
-          SignedName,
-          v.description('The name under which others see you; a device signs it.'),
-        ),
+        v.pipe(SignedName, v.description('The name that others see. A device of yours signs it.')),
       ),
       handle: v.optional(
         v.pipe(
           v.nullable(Slug),
-          v.description('A unique short name: 3 to 40 of a-z, 0-9 and -; null for none.'),
+          v.description(
+            'A unique short name: 3 to 40 characters of a-z, 0-9 and -; null for none.',
+          ),
         ),
       ),
       headline: v.optional(
-        v.pipe(v.nullable(Headline), v.description('A line about you; null for none.')),
+        v.pipe(v.nullable(Headline), v.description('One line about you; null for none.')),
       ),
     }),
     reply: Profile,

@@ -18,7 +18,9 @@ export const NewStamp = named(
         v.pipe(
           v.string(),
           wellFormed,
-          v.description('Text, signed as its UTF-8 bytes; or else content_base64 or sha256.'),
+          v.description(
+            'The text to sign, as its UTF-8 bytes. Give this, or else content_base64 or sha256.',
+          ),
         ),
       ),
       content_base64: v.optional(
@@ -32,14 +34,14 @@ export const NewStamp = named(
           // overflows its stack.
           v.regex(/^[A-Za-z0-9+/]*={0,2}$/, 'Expected base64 (RFC 4648 section 4).'),
           v.check((text) => text.length % 4 === 0, 'Expected base64 with its padding.'),
-          v.description('Bytes, in base64; or else content or sha256.'),
+          v.description('The bytes to sign, in base64. Give this, or else content or sha256.'),
         ),
       ),
       sha256: v.optional(
         v.pipe(
           Sha256Hex,
           v.description(
-            'SHA-256 of the content in lower-case hex, which is all that is sent of it; or else content or content_base64.',
+            'The SHA-256 hash of the content in lower-case hexadecimal digits; the content itself is then not sent. Give this, or else content or content_base64.',
           ),
         ),
       ),
@@ -52,12 +54,12 @@ export const NewStamp = named(
               /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(; ?[\w!#$&^.+-]+=[\w!#$&^.+"-]+)*$/,
               'Expected a media type such as text/plain.',
             ),
-            v.description('The media type of the content, such as text/plain; signed too.'),
+            v.description('The media type of the content, such as text/plain. It is signed too.'),
           ),
         ),
       ),
       context: v.optional(
-        v.nullable(v.pipe(text(500), v.description('What the content is for; signed too.'))),
+        v.nullable(v.pipe(text(500), v.description('What the content is for. It is signed too.'))),
       ),
     }),
     v.check(
@@ -66,7 +68,7 @@ export const NewStamp = named(
         1,
       'Give exactly one of content, content_base64 and sha256.',
     ),
-    v.description('Exactly one of content, content_base64 and sha256 is given.'),
+    v.description('Give exactly one of content, content_base64 and sha256.'),
   ),
 )
 
@@ -74,19 +76,29 @@ export const Stamp = named(
   'Stamp',
   v.object({
     id: id('stm_'),
-    words: v.pipe(v.string(), v.description('A look-up hint, never evidence.')),
+    words: v.pipe(
+      v.string(),
+      v.description('Three words to look the stamp up with. They prove nothing.'),
+    ),
     signed_at: Time,
     assurance_level: StampAssurance,
-    verification_url: v.pipe(v.string(), v.description('The page a recipient opens to check it.')),
+    verification_url: v.pipe(
+      v.string(),
+      v.description('The page that a recipient opens to check the stamp.'),
+    ),
     sha256: Sha256Hex,
     stamp: Jws,
     key_log: v.pipe(
       v.array(Jws),
-      v.description('The key log of the signer: with `stamp` and `receipt` a whole stamp file.'),
+      v.description(
+        'The key log of the signer. Together with `stamp` and `receipt` it is a complete stamp file.',
+      ),
     ),
     receipt: v.pipe(
       v.nullable(Jws),
-      v.description("The account server's receipt; null while it is out of reach."),
+      v.description(
+        "The account server's receipt; null while the account server cannot be reached.",
+      ),
     ),
   }),
 )

@@ -21,7 +21,10 @@ export type SyncReport = v.InferOutput<typeof SyncReport>
 export const LastSync = named(
   'LastSync',
   v.object({
-    last_sync: v.pipe(v.nullable(SyncReport), v.description('null until the first sync ended.')),
+    last_sync: v.pipe(
+      v.nullable(SyncReport),
+      v.description('null until the first sync has ended.'),
+    ),
   }),
 )
 

@@ -6,10 +6,13 @@ import { Connection } from './connections.ts'
 const Color = v.pipe(
   v.string(),
   v.regex(/^#[0-9a-f]{6}$/, 'Expected a colour: # and six lower-case hexadecimal digits.'),
-  v.description('A colour, as in #2453b8; null for none.'),
+  v.description('A colour, such as #2453b8; null for none.'),
 )
 
-const TagName = v.pipe(name(60), v.description('Its name: each tag of yours has another.'))
+const TagName = v.pipe(
+  name(60),
+  v.description('The name of the tag, which must be unique among your tags.'),
+)
 
 export const Tag = named(
   'Tag',

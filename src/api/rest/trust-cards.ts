@@ -6,7 +6,7 @@ import { SignedName, namedEntries } from './names.ts'
 const Note = v.nullable(text(2000))
 const OwnNote = v.pipe(
   Note,
-  v.description('Your note on them; others do not see it. null for none.'),
+  v.description('Your note on this person, which others do not see; null for none.'),
 )
 const Count = v.pipe(v.number(), v.integer())
 
@@ -17,38 +17,40 @@ export const TrustCard = named(
     ...namedEntries,
     own_name: v.pipe(
       v.nullable(v.string()),
-      v.description('The name that they give themselves by now; null where none is signed.'),
+      v.description('The name that the person uses now; null if no name is signed.'),
     ),
     name_changed: v.pipe(
       v.boolean(),
-      v.description('Whether they go by another name than when you confirmed or accepted them.'),
+      v.description(
+        'Whether the person has changed their name since you accepted or confirmed their keys.',
+      ),
     ),
     note: Note,
     key_status: v.pipe(
       v.picklist(['unchanged', 'changed_unverified', 'confirmed']),
       v.description(
-        'changed_unverified: all their devices were replaced without the recovery key of the keys that you know, or the account server ' +
-          'shows a key log that does not hold (nothing can be confirmed then). Compare the safety number before you confirm. confirmed: on this device; another of the account judges for itself.',
+        'changed_unverified: all devices of the person were replaced without the recovery key of their reviewed keys, or the account server ' +
+          'shows an invalid key log (then nothing can be confirmed). Compare the safety number before you confirm. confirmed: confirmed on this device; your other devices decide separately.',
       ),
     ),
     recovered_at: v.pipe(
       v.nullable(Time),
       v.description(
-        'When all their devices were replaced with the recovery key of the keys that you know, which needs no confirmation; ' +
-          'null where they were not, and once you have dismissed or confirmed it.',
+        'When all devices of the person were replaced with the recovery key of their reviewed keys, which needs no confirmation. ' +
+          'null if this did not happen, or after you have dismissed or confirmed it.',
       ),
     ),
     recovery_key_unused: v.pipe(
       v.boolean(),
       v.description(
-        'Whether all their devices were replaced without the recovery key, although one was in force: ask them, by a way that you ' +
-          'know, whether it was they.',
+        'Whether all devices of the person were replaced without the recovery key, although a recovery key was active. Ask them, through a channel that you ' +
+          'already trust, whether they did this.',
       ),
     ),
     safety_number: v.pipe(
       v.nullable(v.string()),
       v.description(
-        'Sixty digits that are the same on both sides. null where no device of the own account answers, or one of the two has none.',
+        '60 digits that are the same on both sides. null if no device of your account answers the request, or if one of the two accounts has no device.',
       ),
     ),
     last_verified_at: v.nullable(Time),
@@ -72,7 +74,7 @@ export const TrustEvent = named(
       'verified',
       'note_changed',
     ]),
-    detail: v.pipe(v.nullable(v.string()), v.description('Of a key: the name of its device.')),
+    detail: v.pipe(v.nullable(v.string()), v.description('For a key: the name of its device.')),
   }),
 )
 export type TrustEvent = v.InferOutput<typeof TrustEvent>
@@ -94,7 +96,12 @@ export const trustCards = {
       [
         v.strictObject({ user_id: id('acc_'), note: v.optional(OwnNote) }),
         v.strictObject({
-          email: v.pipe(email, v.description('A mailbox that they have proven; or else user_id.')),
+          email: v.pipe(
+            email,
+            v.description(
+              'An email address that the person has verified. Give this or else user_id.',
+            ),
+          ),
           note: v.optional(OwnNote),
         }),
       ],
@@ -115,14 +122,16 @@ export const trustCards = {
         v.pipe(
           v.nullable(SignedName),
           v.description(
-            'What you call them: it leads in all answers of this device, which alone keeps it. null: their own name again.',
+            'Your name for the person. Only this device stores it, and shows it in all answers. null returns to their own name.',
           ),
         ),
       ),
       confirmed: v.optional(
         v.pipe(
           v.literal(true),
-          v.description('The safety numbers were compared and are equal. Give safety_number too.'),
+          v.description(
+            'true: the safety numbers were compared and are equal. Give safety_number too.',
+          ),
         ),
       ),
       safety_number: v.optional(
@@ -130,14 +139,16 @@ export const trustCards = {
           v.string(),
           v.regex(/^\d{5}( \d{5}){11}$/, 'Expected the sixty digits as shown in the trust card.'),
           v.description(
-            'With confirmed: the number that was compared. 409 conflict where the keys have another one by now.',
+            'With confirmed: the safety number that was compared. Returns 409 conflict if the keys now have another safety number.',
           ),
         ),
       ),
       recovery_seen: v.optional(
         v.pipe(
           v.literal(true),
-          v.description('You saw that all devices were replaced with the recovery key.'),
+          v.description(
+            'true: dismiss the notice that all devices were replaced with the recovery key.',
+          ),
         ),
       ),
     }),

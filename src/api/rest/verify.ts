@@ -41,12 +41,16 @@ const Identified = v.object({
   external_member: v.optional(
     v.pipe(
       v.nullable(ExternalMemberName),
-      v.description('Of a guest: the external member of the code; null for none.'),
+      v.description('For a guest: the external member of the guest code; null if there is none.'),
     ),
   ),
   member_id: v.optional(id('acc_')),
   display_name: v.string(),
-  window: v.pipe(v.number(), v.integer(), v.description('The minute of the words, since 1970.')),
+  window: v.pipe(
+    v.number(),
+    v.integer(),
+    v.description('The minute of the words, counted from the start of 1970.'),
+  ),
 })
 export type Identified = v.InferOutput<typeof Identified>
 
@@ -59,11 +63,14 @@ export const Match = named(
     conclusive: v.pipe(
       v.boolean(),
       v.description(
-        'false: something that this match rests on could not be checked. What could not be checked of other connections is no matter.',
+        'false: something that this match depends on could not be checked. Unchecked facts of other connections do not matter here.',
       ),
     ),
     reasons: v.optional(
-      v.pipe(v.array(Reason), v.description('Why it is not conclusive; absent where it is.')),
+      v.pipe(
+        v.array(Reason),
+        v.description('Why the match is not conclusive; absent if it is conclusive.'),
+      ),
     ),
   }),
 )
@@ -76,7 +83,7 @@ const Expectation = v.pipe(
     'Give either "connection_id" or "user_id", and nothing else.',
   ),
   v.description(
-    'Check only the words of this connection, or of this member of your connections. Words of other speakers are answered like wrong ones.',
+    'Check only the words of this connection, or of this member of your connections. Words of other people count as wrong.',
   ),
 )
 export type Expectation = v.InferOutput<typeof Expectation>
@@ -84,7 +91,7 @@ export type Expectation = v.InferOutput<typeof Expectation>
 const OldEpoch = v.pipe(
   v.literal(true),
   v.description(
-    'Words from before the last routine change of the secret of a connection, at most 7 days ago: no proof. Ask them to open the app and say new ones.',
+    'The words are from before the last routine change of a connection’s secret, at most 7 days ago. They prove nothing: ask the other person to open the app and say new words.',
   ),
 )
 
@@ -95,7 +102,7 @@ export const Verification = named(
     conclusive: v.pipe(
       v.boolean(),
       v.description(
-        'false: something could not be checked. Do not report "not verified" then. The `conclusive` of a match shows whether it can be relied on.',
+        'false: something could not be checked, so do not report "not verified". The `conclusive` of a match shows whether you can rely on that match.',
       ),
     ),
     replayed: v.boolean(),
@@ -106,12 +113,12 @@ export const Verification = named(
     unchecked: v.pipe(v.number(), v.integer()),
     reasons: v.array(Reason),
     purpose: v.optional(
-      v.pipe(v.string(), v.description('Of a challenge: its `purpose`, to be shown.')),
+      v.pipe(v.string(), v.description('For a challenge: its `purpose`. Show it to the user.')),
     ),
     first_verified_at: v.optional(Time),
     old_epoch: v.optional(OldEpoch),
     changed_at: v.optional(
-      v.pipe(Time, v.description('Where old_epoch: when the connection got another secret.')),
+      v.pipe(Time, v.description('With `old_epoch`: when the connection got a new secret.')),
     ),
     checked_at: Time,
   }),
@@ -122,8 +129,11 @@ export const Challenge = named(
   'Challenge',
   v.object({
     id: id('chl_'),
-    connection_id: v.pipe(v.nullable(id('con_')), v.description('null: any of your connections.')),
-    word: v.pipe(v.string(), v.description('The word for you, the listener, to say.')),
+    connection_id: v.pipe(
+      v.nullable(id('con_')),
+      v.description('null if the challenge is for any of your connections.'),
+    ),
+    word: v.pipe(v.string(), v.description('The challenge word for you, the listener, to say.')),
     purpose: ShownPurpose,
     expires_at: Time,
   }),
@@ -165,24 +175,28 @@ export const PublicVerification = named(
     conclusive: v.pipe(
       v.boolean(),
       v.description(
-        'false: this device could not check everything, or the words belong to an account and prove nothing. Do not report "no one found" then.',
+        'false: this device could not check everything, or the words belong to an account and prove nothing. In both cases, do not report "no one found".',
       ),
     ),
     replayed: v.pipe(
       v.boolean(),
-      v.description('true: right words of a connection or guest that were used before. No proof.'),
+      v.description(
+        'true: the words are correct words of a connection or guest, but were used before. They prove nothing.',
+      ),
     ),
     echo: v.pipe(
       v.boolean(),
       v.description('true: your own words, repeated back. They prove nothing.'),
     ),
     first_verified_at: v.optional(
-      v.pipe(Time, v.description('Where replayed: when they were used first.')),
+      v.pipe(Time, v.description('If `replayed` is true: when the words were first used.')),
     ),
     old_epoch: v.optional(OldEpoch),
     ambiguous: v.pipe(
       v.boolean(),
-      v.description('true: the words are those of more than one. Ask for the next minute’s.'),
+      v.description(
+        'true: the words belong to more than one account. Ask for the words of the next minute.',
+      ),
     ),
     matches: v.array(
       v.object({
@@ -210,9 +224,11 @@ export const LoggedMatch = named(
         v.description('The account of the public code, or the signer of the stamp.'),
       ),
     ),
-    verification_url: v.optional(v.pipe(v.string(), v.description('Where a stamp is checked.'))),
+    verification_url: v.optional(
+      v.pipe(v.string(), v.description('The page on which the stamp can be checked.')),
+    ),
     display_name: v.optional(
-      v.pipe(v.string(), v.description('As it was then; absent for a stamp.')),
+      v.pipe(v.string(), v.description('The name at that time; absent for a stamp.')),
     ),
     window: v.optional(
       v.pipe(
@@ -233,11 +249,14 @@ export const VerificationEntry = named(
     outcome: v.pipe(
       v.picklist(['verified', 'not_verified', 'inconclusive', 'echo']),
       v.description(
-        'Of a public look-up: verified for one account, not_verified for none, inconclusive for several or a stamp.',
+        'For a public look-up: verified means one account was found, not_verified means none, inconclusive means several accounts or a stamp.',
       ),
     ),
     matches: v.array(LoggedMatch),
-    caller: v.pipe(v.nullable(v.string()), v.description('The id of the token that asked.')),
+    caller: v.pipe(
+      v.nullable(v.string()),
+      v.description('The id of the token that made the request.'),
+    ),
   }),
 )
 export type VerificationEntry = v.InferOutput<typeof VerificationEntry>
@@ -254,7 +273,9 @@ export const verify = {
       challenge_id: v.optional(
         v.pipe(
           id('chl_'),
-          v.description('Check the words as the answer to this challenge, which takes one try.'),
+          v.description(
+            'Check the words as the answer to this challenge. A challenge allows one try.',
+          ),
         ),
       ),
     }),
@@ -269,7 +290,12 @@ export const verify = {
     body: v.optional(
       v.strictObject({
         connection_id: v.optional(
-          v.pipe(id('con_'), v.description('Who has to answer; without it, any connection.')),
+          v.pipe(
+            id('con_'),
+            v.description(
+              'The connection that the answer must come from. If left out, any of your connections.',
+            ),
+          ),
         ),
         purpose: v.optional(PurposeText, ''),
       }),

@@ -20,7 +20,7 @@ export const IN_PATH: Readonly<Record<Before<Paths>, string>> = {
   '/api/v1/trust-cards': 'user_id of a person you follow (acc_…), from trust_cards_list.',
   '/api/v1/connections': 'Id of a connection (con_…), from connections_list.',
   '/api/v1/connections/{id}/members':
-    'Id of a member (acc_…, or inv_… of an invited mailbox), from connections_read; your own, from context_read, to leave.',
+    'Id of a member (acc_…, or inv_… for an invited email address), from connections_read. To leave, give your own id from context_read.',
   '/api/v1/invitations':
     'Id of an invitation (inv_…), from invitations_pending or invitations_list.',
   '/api/v1/guest-codes': 'Id of a guest code (gst_…), from guest_codes_list.',
@@ -32,12 +32,12 @@ export const IN_PATH: Readonly<Record<Before<Paths>, string>> = {
   '/api/v1/open-links': 'Id of an open link (lnk_…), from open_links_list.',
   '/api/v1/open-links/requests': 'Id of a request (req_…), from open_link_requests_list.',
   '/api/v1/profiles':
-    'Id of an account (acc_…): a user_id from connections_list or trust_cards_list, a member_id from verify_words.',
+    'Id of an account (acc_…): a user_id from connections_list or trust_cards_list, or a member_id from verify_words.',
   '/api/v1/devices': 'Id of a device (dev_…), from devices_list.',
   '/api/v1/sessions': 'Id of a session (ses_…), from sessions_list.',
   '/api/v1/exports': 'Id of an export (exp_…), from exports_list.',
   '/api/v1/org/members':
-    'Id of a member of the organisation (acc_…, or mem_… of who has not joined), from org_members_list.',
+    'Id of a member of the organisation (acc_…, or mem_… for a person who has not joined), from org_members_list.',
   '/api/v1/org/groups': 'Id of a group (grp_…), from org_groups_list.',
   '/api/v1/org/alerts': 'Id of an alert (alr_…), from org_alerts_list.',
   '/api/v1/api-tokens': 'Id of a token (tok_…), from api_tokens_list.',
@@ -46,25 +46,27 @@ export const IN_PATH: Readonly<Record<Before<Paths>, string>> = {
 /** The descriptions of ids in queries and bodies, by name. */
 export const ELSEWHERE: Readonly<Record<string, string>> = {
   user_id:
-    'Id of an account (acc_…), from connections_list, trust_cards_list or a profile; or else email.',
-  connection_id: 'Id of a connection (con_…), from connections_list. Left out: any of yours.',
-  challenge_id: 'Id of a challenge (chl_…), from verify_challenge: it takes one try.',
+    'Id of an account (acc_…), from connections_list, trust_cards_list or a profile. Give this or else email.',
+  connection_id:
+    'Id of a connection (con_…), from connections_list. If left out, any of your connections.',
+  challenge_id: 'Id of a challenge (chl_…), from verify_challenge. A challenge allows one try.',
   listener:
-    'Id of the member who gave the challenge (acc_…), from connections_read; needed among several.',
-  preset_id: 'Id of a preset (pre_…), from presets_list. Left out: the default preset; null: none.',
+    'Id of the member who gave the challenge (acc_…), from connections_read. Needed if the connection has more than two members.',
+  preset_id:
+    'Id of a preset (pre_…), from presets_list. If left out, the default preset is used; null uses no preset.',
   external_member_id:
-    'Id of the person without an account who gets it (ext_…), from external_members_list.',
+    'Id of the person without an account who gets the guest code (ext_…), from external_members_list.',
   tag_id: 'Id of a tag that the connections have (tag_…), from tags_list.',
-  tag_ids: 'Ids of the tags that a connection begins with (tag_…), from tags_list.',
+  tag_ids: 'Ids of the tags that a new connection gets (tag_…), from tags_list.',
   organisation_id:
     'Id of an organisation (org_…), from context_read; null returns to the personal context.',
-  id: 'Ids of notifications (ntf_…), from notifications_list. Left out: ALL of them.',
-  ids: 'Ids of notifications (ntf_…), from notifications_list. Left out: all of them.',
+  id: 'Ids of notifications (ntf_…), from notifications_list. If left out, ALL notifications.',
+  ids: 'Ids of notifications (ntf_…), from notifications_list. If left out, all notifications.',
   member_ids:
     'Ids of active or suspended members of the organisation (acc_…), from org_members_list.',
   notify:
-    'Ids of the members who are notified when it fires (acc_…), from org_members_list; given, it replaces the list.',
+    'Ids of the members who are notified when the rule fires (acc_…), from org_members_list. Replaces the whole list.',
   conversation_id:
-    'To go on with a conversation: its id (cnv_…), as it came with an answer of chat_turn. Left out: a new one.',
-  turn_id: 'Id of the answer (trn_…), as it came with it from chat_turn.',
+    'To continue a conversation: its id (cnv_…), from an answer of chat_turn. If left out, a new conversation begins.',
+  turn_id: 'Id of the answer (trn_…), from that answer of chat_turn.',
 }

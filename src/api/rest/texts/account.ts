@@ -8,31 +8,32 @@ export const accountTexts: Texts<
     list: {
       summary: 'List notifications',
       description:
-        'The newest five hundred, and as many of those that strangers cause. `data` has the ids of what each is about.',
+        'Returns the newest 500 notifications, and up to 500 more that strangers caused. `data` has the ids of the objects that a notification is about.',
       tool: {
         title: 'List notifications',
         description:
-          'Notifications of this account, newest first, with the ids they are about. Marks nothing as read: notifications_read does. What happened in an organisation: org_activity_list.',
+          'Lists notifications of this account, newest first, with the ids they are about. Does not mark them as read; use notifications_read. For events in an organisation use org_activity_list.',
       },
     },
     delete: {
-      summary: 'Delete notifications: those that are named, or all',
+      summary: 'Delete the named notifications, or all',
       description:
-        'For this account only, and for good: `?id=…&id=…` names some, without it all go.',
+        '`?id=…&id=…` names the notifications to delete. Without `id`, all notifications of this account are deleted. This cannot be undone.',
       tool: {
         title: 'Delete notifications',
         description:
-          'Delete the notifications in "id", or ALL of them if it is left out. Not undone. To mark them only: notifications_read.',
+          'Delete the notifications in "id", or ALL of them if it is left out. Cannot be undone. To only mark them as read, use notifications_read.',
         traits: ['takes'],
       },
     },
     read: {
-      summary: 'Mark notifications as read: those that are named, or all',
-      description: 'Without `ids` all are marked. What they are about does not change.',
+      summary: 'Mark the named notifications as read, or all',
+      description:
+        'Without `ids`, all notifications are marked. The objects that they are about do not change.',
       tool: {
         title: 'Mark notifications as read',
         description:
-          'Mark the notifications in "ids" as read, or all if it is left out; answers how many. To see them: notifications_list.',
+          'Mark the notifications in "ids" as read, or all if it is left out. Returns how many were marked. To see them, use notifications_list.',
         traits: [],
       },
     },
@@ -41,25 +42,25 @@ export const accountTexts: Texts<
     list: {
       summary: 'List devices',
       description:
-        'Those that are signed in, and those that wait until they are approved by the words of both screens.',
+        'Lists the devices that are signed in, and the devices that wait to be approved with the words on both screens.',
       onAccountServer:
-        'A device to approve has the state `pending`. The key log decides which devices are active.',
+        'A device that waits for approval has the state `pending`. The key log decides which devices are active.',
       tool: {
         title: 'List your devices',
         description:
-          'Devices of this account, with those that wait for approval ("pending") and the one that answers ("current"). Where it is signed in now: sessions_list.',
+          'Lists the devices of this account, including devices that wait for approval ("pending") and the device that answers this call ("current"). For the sessions, use sessions_list.',
       },
     },
     delete: {
-      summary: 'Revoke a device, or turn away one that waits for approval',
+      summary: 'Revoke a device, or reject a device that waits for approval',
       description:
-        'For an approved device. Its keys sign nothing any more, its session ends, the public code is switched off, and connections change their secrets. It cannot be undone: the device signs in anew.',
+        'Only an approved device may do this. The keys of the revoked device become invalid, its session ends, the public code is switched off, and the account’s connections get new secrets. This cannot be undone: to use the device again, enrol it as a new device.',
       onAccountServer:
-        'Deletes a device that no key log names yet. Otherwise 409 `no_device`: post `revoke` to the key log.',
+        'Deletes a device that is not in a key log yet. For any other device it returns 409 `no_device`: post `revoke` to the key log instead.',
       tool: {
         title: 'Revoke a device',
         description:
-          'Shut a lost or unknown device out for good: its keys are revoked, connections get new secrets, the public code goes off; or turn away one that waits. Not undone. Not the current one. Only to sign it out: sessions_delete.',
+          'Remove a lost or unknown device permanently: its keys are revoked, connections get new secrets, the public code is switched off. Or reject a pending device. Cannot be undone. Not for the current device. To only sign a device out, use sessions_delete.',
         traits: ['takes'],
       },
     },
@@ -67,21 +68,22 @@ export const accountTexts: Texts<
   sessions: {
     list: {
       summary: 'List sessions',
-      description: 'Where and when the account was last seen, and the organisation each acts for.',
+      description:
+        'For each session: its device, when it was last seen, and its active organisation.',
       tool: {
         title: 'List sessions',
         description:
-          'Where this account is signed in, with the device, when last seen and the organisation it acts for. The devices: devices_list.',
+          'Lists the sessions of this account, each with its device, when it was last seen, and its active organisation. For all devices, use devices_list.',
       },
     },
     delete: {
-      summary: 'End another session; its device stays, and signs in again',
+      summary: 'End another session; its device keeps its keys and signs in again',
       description:
-        'Only another one: the session that asks is not ended here. Its device keeps its keys; to shut it out, revoke the device.',
+        'The session that makes the request cannot be ended here. The device of the ended session keeps its keys and signs in again. To remove that device permanently, revoke it.',
       tool: {
         title: 'End a session',
         description:
-          'End another session; its device signs in again by itself. Not the current one. To shut a device out: devices_delete.',
+          'End another session; its device signs in again by itself. Not for the current session. To remove a device permanently, use devices_delete.',
         traits: ['takes'],
       },
     },
@@ -89,22 +91,22 @@ export const accountTexts: Texts<
   emails: {
     list: {
       summary: 'List email addresses',
-      description: 'Those that are proven and those that wait for their link to be followed.',
+      description:
+        'Lists verified addresses, and unverified addresses with a confirmation link that was not opened yet.',
       tool: {
         title: 'List your email addresses',
         description:
-          'Email addresses of this account, with which is verified and which is primary. Mailboxes of other people: connections_list, external_members_list.',
+          'Lists the email addresses of this account, and shows which are verified and which is primary. For addresses of other people, use connections_list or external_members_list.',
       },
     },
     create: {
-      summary:
-        'Add an email address: a link to confirm it is mailed there. For one account at most three mails an hour go to one mailbox; the newest link counts',
+      summary: 'Add an email address: a confirmation link is mailed there',
       description:
-        'Until the link is followed the address is of no use. For one account at most three mails an hour go to one mailbox; the newest link counts.',
+        'The address cannot be used until its link is opened. An account can have at most three mails an hour sent to one address. Only the newest link is valid.',
       tool: {
         title: 'Add an email address of yours',
         description:
-          'Add an address to this account: a link is mailed there, and until it is followed the address is not verified. No tool removes it. An address gets three mails an hour. To invite a person: members_add.',
+          'Add an address to this account. A link is mailed there; the address is verified when the link is opened. No tool can remove the address. Limit: three mails an hour to one address. To invite a person, use members_add.',
         // `again`: the link is mailed again.
         traits: ['again', 'outside'],
       },
@@ -113,52 +115,52 @@ export const accountTexts: Texts<
   exports: {
     list: {
       summary: 'List exports',
-      description: 'With how far each is. A finished one is kept for a week.',
+      description: 'Lists exports with their progress. A finished export is kept for a week.',
       tool: {
         title: 'List exports',
         description:
-          'Exports of the account’s data, with progress and state. Look here until one is "ready", then exports_download.',
+          'Lists exports of the account’s data, with progress and state. Repeat until the export is "ready", then use exports_download.',
       },
     },
     create: {
-      summary: 'Request an export of all that the account server has of the account',
+      summary: 'Request an export of all data that the account server stores about the account',
       description:
-        'Answers at once and builds in the background: ask for the list until it is `ready`. No secret is in it: they are on your devices, and that of the public code is left out.',
+        'Returns immediately; the account server builds the export in the background. Read the list until the export is `ready`. The export contains no secrets: they are on your devices, and the secret of the public code is left out.',
       tool: {
         title: 'Request an export of all your data',
         description:
-          'Start an export of everything that the account server has of this account; answers an id, not a file. It is built in the background: exports_list, then exports_download.',
+          'Start an export of all data that the account server stores about this account. Returns an id, not a file. The export is built in the background: use exports_list until it is ready, then exports_download.',
         traits: ['again'],
       },
     },
     clear: {
       summary: 'Delete all exports, with their files',
-      description: 'For good; links that were given for them lead nowhere.',
+      description: 'This cannot be undone. Links to the exports stop working.',
       tool: {
         title: 'Delete all exports',
         description:
-          'Delete all exports with their files; links to them end. The account’s data stays. Not undone: request another with exports_create.',
+          'Delete all exports with their files; links to them stop working. The account’s data stays. Cannot be undone, but exports_create makes a new export.',
         traits: ['takes'],
       },
     },
     download: {
-      summary: 'Get the link to a finished export, good for five minutes',
+      summary: 'Get a link to a finished export, valid for five minutes',
       description:
-        'The link opens the file without a token: keep it to yourself. The link ends with the token of this request. 409 `export_not_ready` before the export is `ready`.',
+        'Anyone with the link can download the file without a token, so keep the link secret. The link also stops working when the token of this request is revoked or expires. Returns 409 `export_not_ready` until the export is `ready`.',
       tool: {
         title: 'Get the link to an export',
         description:
-          'A link, good for five minutes, to the ZIP file of an export that is "ready". The link opens the data without a token. Before that: 409 export_not_ready, look at exports_list.',
+          'Returns a link, valid for five minutes, to the ZIP file of an export that is "ready". Anyone with the link can read the data. 409 export_not_ready: wait until exports_list shows "ready".',
       },
     },
   },
   account: {
     delete: {
-      summary: 'Delete the account and everything in it. Nothing brings it back',
+      summary: 'Delete the account and everything in it. This cannot be undone',
       description:
-        'At the account server, and then the keys, tokens and all else of it on this machine. Nothing asks again and nothing brings it back; others see it as left.',
+        'Deletes the account at the account server, and then its keys, tokens and all other data on this machine. There is no further confirmation, and this cannot be undone. Other people see that the account left their connections.',
       onAccountServer:
-        'Needs an approved device of the account; asks for nothing else, and cannot be undone. Sign `leave` or `end` in connections before: rosters name the account otherwise.',
+        'Needs an approved device of the account. There is no further confirmation, and this cannot be undone. Post `leave` or `end` to the rosters of all connections first; otherwise the rosters still name the account.',
     },
   },
 }

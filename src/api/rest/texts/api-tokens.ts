@@ -6,39 +6,39 @@ export const apiTokenTexts: Texts<'token' | 'apiTokens'> = {
     create: {
       summary: 'Create an API token from this machine',
       description:
-        'For programs of this user on this machine: refused to browsers and, on Linux, to other users. The token is shown once; its holder acts as the account within its scope until it expires or is revoked.',
+        'Only programs of this user on this machine may do this. Browsers are refused and, on Linux, other users too. The token is shown only once. A program that has the token can act as the account, within the scope of the token, until the token expires or is revoked.',
     },
   },
   apiTokens: {
     list: {
       summary: 'List API tokens',
       description:
-        'The tokens of this daemon, revoked and expired ones included; of a machine account, its own. No answer shows a token again.',
+        'Lists the tokens of this daemon, including revoked and expired tokens. A machine account sees its own tokens. The secrets of the tokens are never shown again.',
       tool: {
         title: 'List API tokens',
         description:
-          'Tokens for programs, with name, scope, state and last use; never the secrets themselves.',
+          'Lists the tokens for programs, with name, scope, state and last use, but never the secrets themselves.',
       },
     },
     create: {
-      summary: 'Mint an API token',
+      summary: 'Create an API token',
       description:
-        'Mints a token as `POST /api/v1/token` does, but from afar: for a caller that holds a token of scope `full`. The token is shown once.',
+        'Creates a token like `POST /api/v1/token`, but for any caller that has a token of scope `full`, also from another machine. The new token is shown only once.',
       tool: {
         title: 'Create an API token',
         description:
-          'Make a token for another program. Answers the secret, once: show it only to who asked, and keep it out of notes and logs. Choose the narrowest scope and a lifetime. Undo by api_tokens_delete.',
+          'Create a token for another program. Returns the secret once: show it only to the person who asked, and never put it in notes or logs. Choose the narrowest scope and a lifetime. Undo with api_tokens_delete.',
         traits: ['again'],
       },
     },
     delete: {
-      summary: 'Revoke an API token, effective at once',
+      summary: 'Revoke an API token, effective immediately',
       description:
-        'The next request with the token is refused. Its record stays in the list as revoked, and doing it again changes nothing.',
+        'The next request with the token is refused. The token stays in the list as revoked. Repeating the call changes nothing.',
       tool: {
         title: 'Revoke an API token',
         description:
-          'End a token at once: the next request with it is refused, yours too if it is the one you use. Not undone: create another.',
+          'Revoke a token immediately: the next request with it is refused. If it is the token that you use, your own calls fail too. Cannot be undone; create a new token instead.',
         traits: ['takes'],
       },
     },

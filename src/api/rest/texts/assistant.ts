@@ -4,37 +4,37 @@ import type { Texts } from './text.ts'
 export const assistantTexts: Texts<'chat' | 'feedback'> = {
   chat: {
     turn: {
-      summary: 'Take one turn of the assistant conversation',
+      summary: 'Send a message to the assistant',
       description:
-        'The message goes to the account server and, where its operator has configured one, to an assistant, whose answer comes bit by bit as server-sent events. Without one, the handbook answers, as JSON.',
+        'The message is sent to the account server. If its operator has configured an assistant, the account server forwards the message to it, and the answer is streamed as server-sent events. Otherwise the answer is taken from the handbook and returned as JSON.',
       tool: {
         title: 'Ask the assistant',
         description:
-          'Ask how Countersign works. The message goes to the account server and, where it has one, to an assistant outside. It does nothing for you and sees no account: use the other tools for that. Ids of turn and conversation for chat_rate come with the answer.',
+          'Ask how Countersign works. The message is sent to the account server and possibly to an outside assistant. The assistant cannot act or see accounts; use other tools for that. The answer includes the turn id for chat_rate and the conversation id.',
         traits: ['again', 'outside'],
       },
     },
     rate: {
       summary: 'Rate an answer',
       description:
-        'Sends the operator a rating of an answer; `turn_id` is the `X-Turn-Id` of the answer. Rating it again replaces the rating.',
+        'Sends the operator your rating of an answer. `turn_id` is the `X-Turn-Id` of the answer. Rating the answer again replaces the rating.',
       tool: {
         title: 'Rate an answer of the assistant',
         description:
-          'Rate an answer of chat_turn; again replaces the rating. Anything else for the operator: feedback_send.',
+          'Rate an answer of chat_turn. Rating it again replaces the rating. To tell the operator anything else, use feedback_send.',
         traits: ['outside'],
       },
     },
   },
   feedback: {
     send: {
-      summary: 'Send feedback to the team',
+      summary: 'Send feedback to the operator',
       description:
-        'What is written goes to the operator of the account server, with the id of the account, and cannot be taken back.',
+        'The message is sent to the operator of the account server together with the id of your account. It cannot be taken back.',
       tool: {
         title: 'Send feedback to the operator',
         description:
-          'Send a message to the people who run the account server: a problem, an idea, a question. Only if the person wants it; not called back. Questions that want an answer now: chat_turn.',
+          'Send a problem, an idea or a question to the people who run the account server. Send only if the person wants it; it cannot be taken back. For questions that need an answer now, use chat_turn.',
         traits: ['again', 'outside'],
       },
     },

@@ -6,30 +6,30 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
     list: {
       summary: 'List connections',
       description:
-        'Those in which you are a member, with members, tags and whether this device holds the secret. `name_source` is the source of a member’s name: `self` is a claim.',
+        'Lists the connections in which you are a member, with their members and tags, and whether this device has the secret. `name_source` is the source of a member’s name; `self` means that only the member chose the name and you have not confirmed their keys.',
       onAccountServer:
-        'The account server answers `secret_here: false`, `replaced_by: null`, and names with `name_source: server`. The members are a hint: the roster decides. A connection is read anew when its `updated_at` differs.',
+        'The account server returns `secret_here: false`, `replaced_by: null`, and names with `name_source: server`. The members are a hint: the roster decides. A device reads a connection again when its `updated_at` has changed.',
       tool: {
         title: 'List connections',
         description:
-          'Your connections, each with name, members, tags and state. Some names are only what members call themselves. The ids here (con_…) and of members (acc_…) are what other tools take. Members of the organisation: org_members_list.',
+          'Lists your connections, each with name, members, tags and state. Some names are unconfirmed, chosen by the members themselves. Other tools accept the ids of connections (con_…) and members (acc_…). Members of the organisation: org_members_list.',
       },
     },
     create: {
       summary: 'Create a connection',
       description:
-        'Makes the secret on this device, seals it to the devices of the account, and invites the named people, by mail if a mailbox is given. You are its owner. With `words: true`, four words come back for each invitation, this once: say them in person or on a call that you placed, within 15 minutes. A repetition under the same `Idempotency-Key` has none.',
+        'Creates the secret on this device, seals it to the devices of your account, and invites the named people, by mail if you give an email address. You are the owner of the connection. With `words: true`, the answer contains four words for each invitation. They are shown only once: say them in person or on a call that you placed, within 15 minutes. A repeated request with the same `Idempotency-Key` returns no words.',
       tool: {
         title: 'Create a connection',
         description:
-          'Begin to exchange words with people who have an account: makes a connection and mails invitations. They are in once they approved and a device of yours synced. Into one that exists: members_add. For people without an account: guest_codes_create.',
+          'Create a connection to exchange words with people who have an account, and mail invitations. They become members once they have approved and a device of yours has synced. Existing connection: members_add. People without an account: guest_codes_create.',
         traits: ['again', 'outside'],
       },
     },
     read: {
       summary: 'Read a connection',
       description:
-        'One connection with its members. `secret_here: false` means that this device cannot make or check its words yet.',
+        'Returns one connection with its members. `secret_here: false` means that this device cannot make or check its words yet.',
       onAccountServer: 'As in the list.',
       tool: {
         title: 'Read a connection',
@@ -40,46 +40,46 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
     update: {
       summary: 'Rename a connection or mark it as a favourite',
       description:
-        'Name and favourite are yours alone: the other members keep theirs. What is left out stays.',
-      onAccountServer: 'The name and the favourite are those of the account that asks.',
+        'Only you see this name and the favourite mark; other members have their own. Fields that are left out do not change.',
+      onAccountServer: 'The name and the favourite mark belong to the calling account.',
       tool: {
         title: 'Rename a connection',
         description:
-          'Change what you call a connection, or whether it is a favourite. Only you see either. Its members: members_add, members_remove; its tags: tags_assign.',
+          'Change your name for a connection, or whether it is a favourite. Only you see either. For its members, use members_add and members_remove; for its tags, tags_assign.',
         traits: [],
       },
     },
     delete: {
       summary: 'Delete a connection',
       description:
-        'If it has other members, you leave, and need an invitation to come back. If it has none, or if you are its only owner, it ends for all: the others see it as `ended` and delete it themselves. The secret is deleted here.',
+        'If the connection has other members, you leave it, and need an invitation to come back. If it has no other members, or if you are its only owner, it ends for everyone: the other members see it as `ended` and must delete it themselves. The secret is deleted from this device.',
       onAccountServer:
-        'Ends a connection without another member, and deletes one that was ended from the list. Otherwise 409 `no_device`: post `leave` or `end` to its roster.',
+        'Ends a connection that has no other members, and removes an ended connection from the list. In any other case it returns 409 `no_device`: post `leave` or `end` to the roster instead.',
       tool: {
         title: 'Leave or end a connection',
         description:
-          'Leave a connection, or end it if it has no other members; the others are notified and its secret is wiped here. Not undone: only a new invitation leads back. An only owner among others cannot leave. To remove another: members_remove.',
+          'Leave a connection. If you are its only owner or only member, it ends for everyone. The others are notified, and its secret is deleted here. Cannot be undone: you need a new invitation to come back. To remove another member, use members_remove.',
         traits: ['takes', 'outside'],
       },
     },
     code: {
       summary: 'Read the words to say now',
       description:
-        'Your own words of this minute; the caller speaks first. The words of the others are never shown: check those that you hear with `POST /api/v1/verify`. With `challenge`, the words for one `listener` who said that word, and for the `purpose`, to be shown as it is answered. Refused with `state: clock_uncertain` while the clock is known to have moved: sync, and ask again.',
+        'Returns your own words for this minute. The person who placed the call says theirs first. The words of other members are never shown: check the words that you hear with `POST /api/v1/verify`. With `challenge`, the words are valid only for the `listener` who said the challenge word, and for the `purpose`; show the purpose as the answer has it. Refused with `state: clock_uncertain` while the clock is known to have moved: sync, then try again.',
       tool: {
         title: 'Read your words to say now',
         description:
-          'Your own three words of this minute for a connection, to SAY to the others, first if you place the call; if they gave a word, with challenge. Never what to expect to hear: that is verify_words. To a guest: guest_codes_list. To a stranger: profile_read.',
+          'Your own three words for this minute in a connection, to SAY to the others. If you placed the call, say them first; if they gave a word, pass it as challenge. Never what to expect to hear: check that with verify_words. Guests: guest_codes_list. Strangers: profile_read.',
       },
     },
     favorite: {
-      summary: 'Mark a connection as a favourite, or not',
+      summary: 'Mark or unmark a connection as a favourite',
       description:
-        'The same as changing `favorite`, for clients that have a button: without a body it marks. Others do not see it.',
+        'Does the same as changing `favorite`, for clients that have a button for it. Without a body, it marks the connection. Only you see the mark.',
       tool: {
         title: 'Mark a connection as a favourite',
         description:
-          'Mark one connection as your favourite, or with favorite false no longer. Only you see it. Labels of your own: tags_assign.',
+          'Mark one connection as your favourite; with favorite false, remove the mark. Only you see it. For your own labels, use tags_assign.',
         traits: [],
       },
     },
@@ -88,27 +88,27 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
     add: {
       summary: 'Invite a member to a connection',
       description:
-        'For owners. A mailbox gets a mail and needs no account yet; the inviting device adds each person who approves, at its next sync. 200 members are the most, invited ones included.',
+        'Only owners may do this. An invited email address gets a mail and does not need an account yet. When a person has approved, the inviting device adds them at its next sync. The limit is 200 members, including invited ones.',
       onAccountServer:
-        'Stores the invitation and mails it. The account is in the connection once a device of the inviter posts an `add` with its consent; until then `GET /device/v1/duties` names it.',
+        'Stores the invitation and mails it. The invited account becomes a member when a device of the inviter posts an `add` with the consent of that account. Until then `GET /device/v1/duties` lists the account.',
       tool: {
         title: 'Invite a person to a connection',
         description:
-          'Invite one person to a connection that you own; give exactly one of email and user_id. They get a mail. Again before they answer renews the invitation without a mail. A new connection: connections_create. The organisation: org_members_bulk_invite.',
+          'Invite one person to a connection that you own; give exactly one of email and user_id. They get a mail. Repeating the call before they answer extends the invitation without a mail. New connection: connections_create. Organisation: org_members_bulk_invite.',
         // `again`: if the invitation is still open, its validity is extended.
         traits: ['again', 'outside'],
       },
     },
     remove: {
-      summary: 'Remove a member from a connection, or withdraw the invitation of one',
+      summary: 'Remove a member from a connection, or withdraw their invitation',
       description:
-        'For owners; `mid` is the `id` that the members of the connection have, and of one who is only invited the invitation is withdrawn. Or for oneself: that is leaving, which the only owner among others cannot. The other members get a new secret at once, so that the words of the removed member fail. Coming back takes an invitation.',
+        'Owners may remove any member. `mid` is the `id` of a member in the connection; if that person is only invited, the invitation is withdrawn. Members may remove themselves to leave, except the only owner while there are other members. The remaining members get a new secret immediately, so that the words of the removed member are no longer valid. The removed member needs an invitation to come back.',
       onAccountServer:
-        'Withdraws the invitation of one who is not a member. Otherwise 409 `no_device`: post `remove` or `leave` to the roster.',
+        'Withdraws the invitation of a person who is not a member yet. For a member it returns 409 `no_device`: post `remove` or `leave` to the roster instead.',
       tool: {
         title: 'Remove a member from a connection',
         description:
-          'Take a member out of a connection that you own; with your own id, leave it. They are notified, and the rest get a new secret. Not undone: only a new invitation leads back. Invited by email, not in yet: invitations_withdraw.',
+          'Remove a member from a connection that you own; with your own id, leave it. They are notified, and the others get a new secret. Cannot be undone: they need a new invitation to come back. If they are not a member yet, use invitations_withdraw.',
         traits: ['takes', 'outside'],
       },
     },

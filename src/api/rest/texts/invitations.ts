@@ -6,56 +6,57 @@ export const invitationTexts: Texts<'invitations' | 'contactWords' | 'firstConta
     list: {
       summary: 'List invitations in both directions',
       description:
-        'All that were sent and received, answered ones included. Whether an invited mailbox has an account is hidden until it approves.',
+        'Lists all invitations that were sent and received, including answered ones. You cannot see whether an invited email address has an account until its owner approves.',
       onAccountServer:
-        'Names come with `name_source: server`. With `state=declined`, those that were declined on any device of the account.',
+        'Names have `name_source: server`. `state=declined` lists the invitations that were declined on any device of the account.',
       tool: {
         title: 'List all invitations',
         description:
-          'Invitations to connections that you received and sent, answered and ended ones too. Those alone that await an answer: invitations_pending.',
+          'Lists invitations to connections that you received or sent, including answered and ended ones. For only those that await an answer, use invitations_pending.',
       },
     },
     pending: {
       summary: 'List pending invitations',
-      description: 'Those that wait: received ones for your answer, sent ones for that of others.',
+      description:
+        'Lists received invitations that wait for your answer, and sent invitations that wait for the answer of the invited person.',
       tool: {
         title: 'List invitations that await an answer',
         description:
-          'Unanswered invitations to connections: received, for invitations_approve or _decline, and sent, for invitations_withdraw. Requests by an open link: open_link_requests_list.',
+          'Lists unanswered invitations to connections. Answer received ones with invitations_approve or invitations_decline; take back sent ones with invitations_withdraw. For requests through an open link, use open_link_requests_list.',
       },
     },
     approve: {
       summary: 'Approve an invitation',
       description:
-        'For the account that was invited. The device that invited takes you in at its next sync; then the connection is in your list. Approving twice changes nothing. The consent is for the inviter and the connection that this daemon listed for the invitation; if the account server names others, it is `backend_error` with `state` `other_invitation`, and nothing is signed. `invalid_state` with `state` `read_again`, after more than 10,000 were listed: the message names connection and inviter, and approving again is for these. The answer names the inviter. With `words`, the two devices first prove to each other that both have the same four words; the invitation is approved, and the inviter’s trust card confirmed, only if they do. That takes the inviter’s device, which must answer within 15 minutes: the request waits ten seconds, and answers `pending` while this device goes on asking. Refused as `invalid_state`: `wrong_words`, `words_expired`, `words_used`, `no_words`, `ad_mismatch`, `message_refused`, `too_many_tries` (three in 15 minutes), `under_way`.',
+        'Only the invited account may do this. The inviting device adds you at its next sync; then the connection is in your list. Approving twice changes nothing. The answer names the inviter.\n\nThe consent is valid only for the inviter and the connection that this daemon listed for the invitation. If the account server names others, the call fails with `backend_error`, `state` `other_invitation`, and nothing is signed. After more than 10,000 invitations were listed, the call can fail with `invalid_state`, `state` `read_again`. The message then names the connection and the inviter; approve again if you accept them.\n\nWith `words`, the two devices first prove to each other that both have the same four words. Only then is the invitation approved and the inviter’s trust card confirmed. The inviter’s device must answer within 15 minutes. The request waits ten seconds, then returns `pending` while this device continues to ask. It can fail with `invalid_state` and the `state` `wrong_words`, `words_expired`, `words_used`, `no_words`, `ad_mismatch`, `message_refused`, `too_many_tries` (three in 15 minutes) or `under_way`.',
       tool: {
         title: 'Approve a received invitation',
         description:
-          'Accept an invitation that you received, once the person knows by another way that it is real. The connection is there after the inviter’s device synced, then sync_run here. Leave by connections_delete. By your open link: open_link_requests_approve.',
+          'Accept a received invitation, once your user is sure by other means that it is real. The connection appears after the inviter’s device has synced; then call sync_run. Undo with connections_delete. Requests through an open link: open_link_requests_approve.',
         traits: ['outside'],
       },
     },
     decline: {
       summary: 'Decline an invitation',
       description:
-        'For the invited account; the inviter gets a notification. It cannot be approved any more: joining takes another invitation.',
-      onAccountServer: 'Drops the consents that the account gave for the connection.',
+        'Only the invited account may do this. The inviter gets a notification. A declined invitation cannot be approved: you need a new invitation to join.',
+      onAccountServer: 'Deletes the consents that the account gave for the connection.',
       tool: {
         title: 'Decline a received invitation',
         description:
-          'Refuse an invitation that you received; the inviter is notified. Not undone: it takes another invitation. To take back one that you sent: invitations_withdraw.',
+          'Decline an invitation that you received. The inviter is notified. Cannot be undone: you need a new invitation to join. To take back an invitation that you sent, use invitations_withdraw.',
         traits: ['takes', 'outside'],
       },
     },
     withdraw: {
       summary: 'Withdraw an invitation that was sent',
       description:
-        'For its sender, as long as it waits. It cannot be approved any more; the link in its mail stops working.',
-      onAccountServer: 'Also an invitation that was approved, until the account is a member.',
+        'Only its sender may do this, while the invitation is unanswered. It can then no longer be approved, and the link in its mail stops working.',
+      onAccountServer: 'Can also withdraw an approved invitation until the account is a member.',
       tool: {
         title: 'Withdraw a sent invitation',
         description:
-          'Take back an invitation that you sent and that was not approved yet. Not undone: invite again with members_add. One that you received: invitations_decline. A member already: members_remove.',
+          'Take back an invitation that you sent and that was not approved yet. Cannot be undone; invite again with members_add. For a received invitation, use invitations_decline; for a person who is already a member, members_remove.',
         traits: ['takes', 'outside'],
       },
     },
@@ -64,18 +65,18 @@ export const invitationTexts: Texts<'invitations' | 'contactWords' | 'firstConta
     create: {
       summary: 'Make four words for an invitation that was sent',
       description:
-        'Words that were made before for it end. The words are good for one try and for 15 minutes, and this device alone answers the one who types them, so the daemon must run. Say them in person or on a call that you placed; never write them.',
+        'Earlier words for the same invitation become invalid. The words are valid for one try within 15 minutes. Only this device can answer when the invited person types them, so keep the daemon running. Say the words in person or on a call that you placed; never write them.',
     },
   },
   firstContacts: {
     list: {
       summary: 'List the first contacts of this device',
       description:
-        'What is open, and what ended within a day, newest first. The words are never shown here.',
+        'Lists open first contacts, and those that ended within the last day, newest first. The words are never shown here.',
       tool: {
         title: 'List first contacts by four words',
         description:
-          'What came of first contacts by four words on this device: open, confirmed, or failed and why. The words themselves are never shown to tools; people make and type them by the command line. Who is confirmed: trust_cards_list.',
+          'Lists first contacts by four words on this device: open, confirmed, or failed with the reason. Tools never see the words; people create and type them on the command line. To see which keys are confirmed, use trust_cards_list.',
       },
     },
   },

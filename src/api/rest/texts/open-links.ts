@@ -5,71 +5,71 @@ export const openLinkTexts: Texts<'openLinks' | 'openLinkRequests'> = {
   openLinks: {
     list: {
       summary: 'List open links',
-      description: 'With how many requests wait at each.',
+      description: 'Lists open links, each with the number of requests that wait for an answer.',
       tool: {
         title: 'List open links',
         description:
-          'Your open links: pages at a public address on which people ask to connect with you. Who asked: open_link_requests_list.',
+          'Lists your open links: public web pages on which people can ask to connect with you. To see who asked, use open_link_requests_list.',
       },
     },
     create: {
-      summary: 'Create an open link: a page on which people ask to connect',
+      summary: 'Create an open link: a page on which people can ask to connect',
       description:
-        'The page is public as soon as this answers. A person who asks there proves a mailbox first, and joins nothing until you approve.',
+        'The page is public as soon as the call returns. A person who asks there must first confirm an email address, and joins nothing until you approve.',
       tool: {
         title: 'Create an open link',
         description:
-          'Publish a page on which people ask to connect with you; answers its url to hand out. No one joins without open_link_requests_approve. To invite a person you can name: connections_create.',
+          'Publish a web page on which people can ask to connect with you. Returns its url, for you to hand out. No one joins until you call open_link_requests_approve. To invite a particular person, use connections_create.',
         traits: ['again', 'outside'],
       },
     },
     suggest: {
       summary: 'Propose a slug that is free',
-      description: 'Nothing is reserved: others may take it before you do.',
+      description: 'The slug is not reserved: another account may take it before you do.',
       tool: {
         title: 'Propose a free slug',
         description:
-          'A slug that is free now, for open_links_create or open_links_slug. Creates and reserves nothing.',
+          'Suggests a slug that is free now, for open_links_create or open_links_slug. It does not create a link or reserve the slug.',
       },
     },
     delete: {
       summary: 'Delete an open link, with its requests',
       description:
-        'The page is gone and what was asked there is too; connections that came of it stay.',
+        'The page and the requests made on it are deleted. Connections that were made through it stay.',
       tool: {
         title: 'Delete an open link',
         description:
-          'Take an open link down for good, with the requests that came by it. Not undone. For a while only: open_links_pause.',
+          'Delete an open link and the requests made through it. Cannot be undone. To close its page for a while, use open_links_pause.',
         traits: ['takes', 'outside'],
       },
     },
     pause: {
       summary: 'Pause an open link',
       description:
-        'The page stays and takes no requests; those that came before may still be answered.',
+        'The page stays online but accepts no new requests. You can still answer earlier requests.',
       tool: {
         title: 'Pause an open link',
         description:
-          'Let the page of an open link take no requests until open_links_resume. Requests that came by it stay.',
+          'Stop the page of an open link from accepting requests, until open_links_resume. Earlier requests stay.',
         traits: ['outside'],
       },
     },
     resume: {
       summary: 'Resume an open link',
-      description: 'The page takes requests again.',
+      description: 'The page accepts requests again.',
       tool: {
         title: 'Resume an open link',
-        description: 'Let the page of a paused open link take requests again.',
+        description: 'Let the page of a paused open link accept requests again.',
         traits: ['outside'],
       },
     },
     slug: {
-      summary: 'Give an open link a new slug; the old address ends',
-      description: 'The old address stops working, and others may take it.',
+      summary: 'Give an open link a new slug; the old address stops working',
+      description: 'The old address stops working immediately, and other people may take it.',
       tool: {
         title: 'Give an open link a new address',
         description:
-          'Change the slug, and with it the public address. The old address ends at once, also where it was handed out, and others may take it. A free one: open_links_suggest.',
+          'Change the slug of an open link, and so its public address. The old address stops working immediately for everyone who has it, and others may take it. To find a free slug, use open_links_suggest.',
         // `takes`: the previous address stops working.
         traits: ['takes', 'outside'],
       },
@@ -79,31 +79,31 @@ export const openLinkTexts: Texts<'openLinks' | 'openLinkRequests'> = {
     list: {
       summary: 'List approval requests',
       description:
-        'Only those with a proven mailbox, answered ones included. The name is only claimed.',
+        'Lists requests with a verified email address, including answered requests. The name is not verified.',
       tool: {
         title: 'List requests to connect',
         description:
-          'Who asked to connect by your open links and confirmed their mailbox; only that is proven, the name is as they wrote it. Invitations by people who know you: invitations_pending.',
+          'Lists people who asked to connect through your open links and confirmed their email address. Only the address is verified, not the name. For invitations that you received, use invitations_pending.',
       },
     },
     approve: {
-      summary: 'Approve a request: makes a connection and invites the requester to it',
+      summary: 'Approve a request: create a connection and invite the requester to it',
       description:
-        'Takes the keys of this device: a connection is made with the preset of the link, and the mailbox gets an invitation to it. Approving twice changes nothing.',
+        'This device creates a connection with its keys and the preset of the link, and the email address of the requester gets an invitation to it. Approving twice changes nothing.',
       tool: {
         title: 'Approve a request to connect',
         description:
-          'Approve a request by an open link: makes a connection and mails them an invitation. Takes the keys of this device. An approved request cannot be declined; the connection is ended by connections_delete.',
+          'Approve a request through an open link: creates a connection with the keys of this device, and mails the requester an invitation. An approved request cannot be declined; to end the connection, use connections_delete.',
         traits: ['outside'],
       },
     },
     decline: {
       summary: 'Decline a request',
-      description: 'It cannot be approved any more; the same person may ask again.',
+      description: 'A declined request can no longer be approved. The same person may ask again.',
       tool: {
         title: 'Decline a request to connect',
         description:
-          'Refuse a request by an open link. Its sender gets no message. Not undone: a declined request cannot be approved.',
+          'Decline a request through an open link. The requester is not notified. Cannot be undone: a declined request can no longer be approved.',
         // Not `outside`: the requester is not notified.
         traits: ['takes'],
       },

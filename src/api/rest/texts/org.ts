@@ -8,66 +8,66 @@ export const orgTexts: Texts<
     create: {
       summary: 'Create an organisation, with the caller as its owner',
       description:
-        'For people, a hundred organisations each; a machine account gets 403. It does not become the active one: `POST /api/v1/context/active-org` chooses it, and the other routes below `/api/v1/org/` then act in it.',
+        'A person can create at most 100 organisations; a machine account gets 403. The new organisation does not become active. Make it active with `POST /api/v1/context/active-org`; then the other routes under `/api/v1/org/` act in it.',
       tool: {
         title: 'Create an organisation',
         description:
-          'Make a new organisation that the caller owns, at most a hundred each; machine accounts cannot. It cannot be deleted, and is not active yet: context_active_org with its id makes it so, and the org_ tools then act in it.',
+          'Create an organisation owned by the caller. Limit: 100 per person; machine accounts cannot. It cannot be deleted. It is not active yet: call context_active_org with its id, then the org_ tools act in it.',
         traits: ['again'],
       },
     },
   },
   orgMembers: {
     list: {
-      summary: 'List the members of the organisation, those invited included',
+      summary: 'List the members of the organisation, including invited ones',
       description:
-        'Any active member may: people and machines, invited, active and suspended, each with role and groups.',
+        'Any active member may do this. Lists people and machines, whether invited, active or suspended, each with role and groups.',
       tool: {
         title: 'List members of the organisation',
         description:
-          'People and machines of the active organisation (context_active_org first), invited and suspended ones too. Any member may. Members of a connection: connections_read.',
+          'Lists people and machines of the active organisation (context_active_org first), including invited and suspended ones. Any member may use it. Members of a connection: connections_read.',
       },
     },
     read: {
       summary: 'Read a member of the organisation',
       description:
-        'Any active member may. The id is that of the account; for a mailbox that is not proven here yet, it begins with `mem_`.',
+        'Any active member may do this. The id is the account id. For an invited email address that is not verified here yet, the id begins with `mem_`.',
       tool: {
         title: 'Read a member of the organisation',
         description:
-          'One member of the active organisation (context_active_org first): role, state, groups. Any member may. The public profile of an account: profiles_read.',
+          'Reads one member of the active organisation (context_active_org first): role, state, groups. Any member may use it. For the public profile of an account, use profiles_read.',
       },
     },
     activate: {
-      summary: 'Activate a member of the organisation that was invited or suspended',
+      summary: 'Activate an invited or suspended member of the organisation',
       description:
-        'For owners and admins; an owner is activated by owners alone. A suspended member is back with role and groups. Doing it again changes nothing.',
+        'Owners and admins may do this; only owners may activate an owner. A suspended member gets their role and groups back. Repeating the call changes nothing.',
       tool: {
         title: 'Activate a member of the organisation',
         description:
-          'Let a suspended member back into the active organisation (context_active_org first), or take in an invited one who has proven the mailbox; an invitation that is held back waits again. Owners and admins. Undo by org_members_suspend.',
+          'Readmit a suspended member to the active organisation (context_active_org first), or admit an invited one with a verified email address. A suspended invitation becomes valid again. Owners and admins only. Undo with org_members_suspend.',
         traits: ['outside'],
       },
     },
     suspend: {
       summary: 'Suspend a member of the organisation',
       description:
-        'For owners and admins, and for oneself: that is leaving. The organisation is gone from all their sessions until they are activated; a machine is refused altogether. The last owner stays.',
+        'Owners and admins may do this, and members may suspend themselves to leave. Until they are activated again, none of their sessions can use the organisation; every request of a suspended machine is refused. The last owner cannot be suspended.',
       tool: {
         title: 'Suspend a member of the organisation',
         description:
-          'Shut a member out of the active organisation (context_active_org first), or hold an invitation back. Owners and admins; each member may suspend themselves, and so leave. Members are notified. Undo by org_members_activate. Of a connection: members_remove.',
+          'Block a member from the active organisation (context_active_org first), or suspend an invitation. Owners and admins only, but any member may suspend themselves to leave. The member is notified. Undo with org_members_activate. For connections, use members_remove.',
         traits: ['takes', 'outside'],
       },
     },
     bulkInvite: {
       summary: 'Invite up to 500 addresses to the organisation',
       description:
-        'For owners and admins. Each address is handled separately, `skipped` has the reason; the others get a mail, three an hour at most. Naming a member with a wider role gives them that role.',
+        'Owners and admins may do this. Each address is handled separately: `skipped` lists the addresses that were not invited, with the reason. The others get a mail, at most three an hour for each address. If you name an existing member with a wider role, they get that role.',
       tool: {
         title: 'Invite people to the organisation',
         description:
-          'Mail up to 500 addresses an invitation to the active organisation (context_active_org first), or widen roles. Owners and admins. Lists skipped addresses with reasons; roles do not get narrower again. To a connection: members_add.',
+          'Mail up to 500 addresses an invitation to the active organisation (context_active_org first), or widen roles. Owners and admins only. Returns skipped addresses with reasons. No tool can narrow a role. For a connection, use members_add.',
         // Not `again`: addresses that are already invited are skipped.
         traits: ['outside'],
       },
@@ -76,62 +76,65 @@ export const orgTexts: Texts<
   orgGroups: {
     list: {
       summary: 'List the groups of the organisation',
-      description: 'Any active member may. Who is in a group stands in `group_ids` of the members.',
+      description:
+        'Any active member may do this. The field `group_ids` of each member shows who is in a group.',
       tool: {
         title: 'List groups of the organisation',
         description:
-          'Groups of the active organisation (context_active_org first). Any member may. Who is in one: group_ids in org_members_list. Labels of your connections: tags_list.',
+          'Lists groups of the active organisation (context_active_org first). Any member may use it. To see who is in a group, read group_ids in org_members_list. For labels of your connections, use tags_list.',
       },
     },
     create: {
       summary: 'Create a group of members of the organisation',
-      description: 'For owners and admins. It begins empty, and changes no rights.',
+      description:
+        'Owners and admins may do this. The new group is empty. A group does not change the rights of its members.',
       tool: {
         title: 'Create a group of the organisation',
         description:
-          'Make an empty group in the active organisation (context_active_org first). Owners and admins. People come in by org_groups_add_members. To exchange words with several people: connections_create.',
+          'Create an empty group in the active organisation (context_active_org first). Owners and admins only. Add people with org_groups_add_members. To exchange words with several people, use connections_create.',
         traits: [],
       },
     },
     update: {
       summary: 'Change the name or description of a group of the organisation',
-      description: 'For owners and admins. What is left out stays.',
+      description: 'Owners and admins may do this. Fields that are left out do not change.',
       tool: {
         title: 'Change a group of the organisation',
         description:
-          'Change name or description of a group of the active organisation (context_active_org first); what is left out stays. Owners and admins. Who is in it: org_groups_add_members, org_groups_remove_members.',
+          'Change the name or description of a group of the active organisation (context_active_org first). Fields left out do not change. Owners and admins only. To change its members, use org_groups_add_members or org_groups_remove_members.',
         traits: [],
       },
     },
     delete: {
       summary: 'Delete a group of the organisation; its members stay in the organisation',
-      description: 'For owners and admins. It cannot be undone: a new group begins empty.',
+      description:
+        'Owners and admins may do this. It cannot be undone: a new group would be empty.',
       tool: {
         title: 'Delete a group of the organisation',
         description:
-          'Delete a group of the active organisation (context_active_org first); its people stay members. Owners and admins. Not undone. Some people only: org_groups_remove_members.',
+          'Delete a group of the active organisation (context_active_org first). Its members stay in the organisation. Owners and admins only. Cannot be undone. To remove only some members, use org_groups_remove_members.',
         traits: ['takes'],
       },
     },
     addMembers: {
       summary: 'Add members of the organisation to one of its groups',
       description:
-        'For owners and admins. All or none: where one of them is no member of the organisation, 422 names it. Who is in it already stays.',
+        'Owners and admins may do this. Either all are added or none: if an id does not belong to a member of the organisation, 422 names that id. Members who are already in the group stay in it.',
       tool: {
         title: 'Add members to a group',
         description:
-          'Put members of the active organisation (context_active_org first) into one of its groups. Owners and admins. If one id is of no member, nothing changes. New people: org_members_bulk_invite. A connection: members_add.',
+          'Add members of the active organisation (context_active_org first) to one of its groups. Owners and admins only. If one id is not a member’s, nothing changes. To invite new people, use org_members_bulk_invite; for a connection, members_add.',
         traits: [],
       },
     },
     removeMembers: {
       summary: 'Remove members from a group; they stay in the organisation',
       description:
-        'For owners and admins. All or none, as adding is; who is not in the group is passed over.',
+        'Owners and admins may do this. If an id does not belong to a member of the organisation, nothing changes. Members who are not in the group are skipped.',
       tool: {
         title: 'Remove members from a group',
         description:
-          'Take members out of a group of the active organisation (context_active_org first), of which they stay members. Owners and admins. Undo by org_groups_add_members. Out of the organisation: org_members_suspend.',
+          'Remove members from a group of the active organisation (context_active_org first). They stay in the organisation. Owners and admins only. Undo with org_groups_add_members. To block a member from the organisation, use org_members_suspend.',
         traits: ['takes'],
       },
     },
@@ -139,86 +142,89 @@ export const orgTexts: Texts<
   orgAlerts: {
     list: {
       summary: 'List the alerts of the organisation',
-      description: 'Any active member may. `last_fired_at` is the last time at which a rule fired.',
+      description:
+        'Any active member may do this. `last_fired_at` is the time when a rule last fired.',
       tool: {
         title: 'List alerts of the organisation',
         description:
-          'Rules of the active organisation (context_active_org first) that fire when an event is frequent; last_fired_at has the time. Any member may. What happened: org_activity_list.',
+          'Lists rules of the active organisation (context_active_org first) that fire when an event happens too often; last_fired_at is the last time. Any member may use it. For the events themselves, use org_activity_list.',
       },
     },
     create: {
       summary:
-        'Create an alert of the organisation: a rule that fires when so many of an event happen in a while',
+        'Create an alert of the organisation: a rule that fires when an event happens too often',
       description:
-        'For owners and admins. Those in `notify` get a notification and, unless they turned mails off, a mail; it fires once in a window.',
+        'Owners and admins may do this. When the rule fires, the members in `notify` get a notification and, unless they have switched mails off, a mail. The rule fires at most once within a window.',
       tool: {
         title: 'Create an alert of the organisation',
         description:
-          'Make a rule in the active organisation (context_active_org first): when an event happens so often within a window, the members in "notify" get a notification and a mail. Owners and admins.',
+          'Create a rule in the active organisation (context_active_org first): when an event happens a given number of times within a window, the members in "notify" get a notification and a mail. Owners and admins only.',
         traits: ['again', 'outside'],
       },
     },
     update: {
       summary: 'Change an alert of the organisation',
-      description: 'For owners and admins. `enabled: false` rests it. What is left out stays.',
+      description:
+        'Owners and admins may do this. `enabled: false` switches the rule off. Fields that are left out do not change.',
       tool: {
         title: 'Change an alert of the organisation',
         description:
-          'Change a rule of the active organisation (context_active_org first), or switch it off by enabled false; what is left out stays, "notify" is replaced whole. Owners and admins.',
+          'Change a rule of the active organisation (context_active_org first), or switch it off with enabled false. Fields left out do not change; "notify" replaces the whole list. Owners and admins only.',
         traits: ['outside'],
       },
     },
     delete: {
       summary: 'Delete an alert of the organisation',
-      description: 'For owners and admins. Earlier notifications stay.',
+      description: 'Owners and admins may do this. Earlier notifications stay.',
       tool: {
         title: 'Delete an alert of the organisation',
         description:
-          'Delete a rule of the active organisation (context_active_org first). Owners and admins. Not undone. Off for a while: org_alerts_update with enabled false.',
+          'Delete a rule of the active organisation (context_active_org first). Owners and admins only. Cannot be undone. To switch it off for a while, use org_alerts_update with enabled false.',
         traits: ['takes'],
       },
     },
   },
   orgActivity: {
     list: {
-      summary: 'List what happened in the organisation',
+      summary: 'List the events of the organisation',
       description:
-        'Any active member may. It names who did what and when, and never words, names of connections or what was stamped.',
+        'Any active member may do this. Each event says who did what and when. Words, names of connections and stamped content are never included.',
       tool: {
-        title: 'List what happened in the organisation',
+        title: 'List events of the organisation',
         description:
-          'Each event in the active organisation (context_active_org first), newest first: who did what to whom. Takes no dates. Any member may. Who was active between two days: org_activity_summary. Your own account: notifications_list.',
+          'Lists the events of the active organisation (context_active_org first), newest first: who did what to whom. Cannot filter by date. Any member may use it. For activity between two days, use org_activity_summary; for your own account, notifications_list.',
       },
     },
     summary: {
-      summary: 'Count what happened in the organisation, by event and by who did it',
+      summary: 'Count the events of the organisation, by kind and by person',
       description:
-        'Any active member may. Counts whole days in UTC, by default thirty, a year at most.',
+        'Any active member may do this. Counts whole days in UTC: by default 30 days, at most one year.',
       tool: {
         title: 'Count events of the organisation',
         description:
-          'Who was active in the active organisation (context_active_org first) between two days, as last week, and how often each event happened. Any member may. Over time: org_analytics_trends. Standing totals: org_analytics_dashboard.',
+          'Shows who was active in the active organisation (context_active_org first) between two days, and how often each event happened. Any member may use it. For a trend, use org_analytics_trends; for overall totals, org_analytics_dashboard.',
       },
     },
   },
   orgAnalytics: {
     dashboard: {
       summary: 'Read the totals of the organisation',
-      description: 'Any active member may. Over all time; machines count among the members too.',
+      description:
+        'Any active member may do this. The totals cover all time. Machines are counted as members too.',
       tool: {
         title: 'Read totals of the organisation',
         description:
-          'Totals of the active organisation (context_active_org first): members by state, groups, connections, checks, stamps. Any member may. Between two days: org_activity_summary.',
+          'Shows totals of the active organisation (context_active_org first): members by state, groups, connections, checks, stamps. Any member may use it. For the time between two days, use org_activity_summary.',
       },
     },
     trends: {
-      summary: 'Read how often something happened in the organisation, by day or week',
+      summary: 'Read how often an event happened in the organisation, by day or week',
       description:
-        'Any active member may. Every day or week has a point, also one on which nothing happened; a year of days or ten of weeks at most.',
+        'Any active member may do this. Each day or week has a data point, even if nothing happened then. The period can be at most one year by day, or ten years by week.',
       tool: {
         title: 'Read a trend of the organisation',
         description:
-          'How often one metric happened in the active organisation (context_active_org first), by day or week: points for a chart. Any member may. All events at once: org_activity_summary.',
+          'Shows how often one event happened in the active organisation (context_active_org first), by day or week, as points for a chart. Any member may use it. For all events together, use org_activity_summary.',
       },
     },
   },

@@ -6,18 +6,18 @@ export const statusTexts: Texts<'health' | 'status' | 'sync'> = {
     read: {
       summary: 'Check whether the daemon is up',
       description:
-        'Answers as long as the process serves requests, signed in or not, and asks no other server: fit for a probe every second.',
+        'Answers while the process serves requests, whether it is signed in or not. It contacts no other server, so you can probe it every second.',
     },
   },
   status: {
     read: {
       summary: 'Read the state of the daemon',
       description:
-        'Whether this device is signed in, the address of the account server and whether it answers, and the time of the last sync. It answers within half a second also while the account server is away. What does not apply to a machine account is null.',
+        'Shows whether this device is signed in, the address of the account server and whether it answers, and the time of the last sync. The call returns within half a second even if the account server cannot be reached. Fields that do not apply to a machine account are null.',
       tool: {
         title: 'Read the state of this daemon',
         description:
-          'Whether this daemon is signed in, its device and account server, and when it last synced. Look here first when other tools fail. Who the account is: context_read.',
+          'Shows whether this daemon is signed in, its device and account server, and when it last synced. Call this first when other tools fail. To see who the account is, use context_read.',
       },
     },
   },
@@ -25,21 +25,21 @@ export const statusTexts: Texts<'health' | 'status' | 'sync'> = {
     read: {
       summary: 'Read what the last sync did',
       description:
-        'The result of the last sync, from any cause; starts none. `last_sync` is null until the first one ended.',
+        'Returns the result of the last sync, whether it was automatic or requested. It does not start a sync. `last_sync` is null until the first sync has ended.',
       tool: {
         title: 'Read what the last sync did',
         description:
-          'When this device last synced with the account server, what was fetched and sent, and any error. Starts none: sync_run does.',
+          'Shows when this device last synced with the account server, what was fetched and sent, and any error. To start a sync, use sync_run.',
       },
     },
     run: {
       summary: 'Sync now and get the result',
       description:
-        'Fetches what others changed and hands over what waits here, and answers when that is done: members who approved are taken in, secrets are sealed to new devices. It happens by itself every quarter of an hour, and at once after an act that other devices answer. A sync that fails is answered as an error, 502 to 504 where the account server is the cause; `GET` still has its report.',
+        'Fetches the changes of others and sends the pending changes of this device, and returns when both are done. For example, it adds members who have approved and seals secrets to new devices. A sync also runs automatically every 15 minutes, and immediately after an action that other devices answer. If the sync fails, the call returns an error: 502 to 504 if the account server is the cause. `GET` then returns the report of the failed sync.',
       tool: {
         title: 'Sync now',
         description:
-          'Exchange news with the account server now, with the result. Call it if an answer has sync_stale, rotation_pending or secret_unavailable, and after an invitation was approved: it takes the member in. It runs by itself every quarter of an hour.',
+          'Exchange changes with the account server now, and return the result. Call it if an answer has sync_stale, rotation_pending or secret_unavailable, or to add a member who approved an invitation. A sync also runs automatically every 15 minutes.',
         traits: [],
       },
     },

@@ -6,40 +6,40 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
     list: {
       summary: 'List followed people',
       description:
-        'The people whose keys this device follows, with the safety number to compare. Check a `key_status` of `changed_unverified`.',
+        'Lists the people that this device follows, each with the safety number to compare. If a `key_status` is `changed_unverified`, compare the safety number with that person.',
       onAccountServer:
-        'The accounts whose key logs the devices follow. `safety_number` is null and names come with `name_source: server`. `key_status` is a hint to read the key log.',
+        'Lists the accounts that the devices follow by their key logs. `safety_number` is null, and names have `name_source: server`. `key_status` is only a hint that the device should read the key log.',
       tool: {
         title: 'List the people you follow',
         description:
-          'People whose keys this device watches: key_status, safety number, your note. Their user_id is the id that trust_cards_update, _delete and _history take. Members of your connections: connections_list.',
+          'Lists the people that this device follows: key_status, safety number, your note. Pass their user_id as id to trust_cards_update, trust_cards_delete and trust_cards_history. For members of your connections, use connections_list.',
       },
     },
     create: {
       summary: 'Follow a person',
       description:
-        'From now on this device checks every change of their keys. They get no message. By mailbox, only its proven owner is found.',
+        'This device then checks every change of that person’s keys. The person is not notified. An email address finds a person only if they have verified it.',
       onAccountServer:
-        'The devices of the account read the key log of that account at their next sync.',
+        'The devices of the account read the key log of the followed account at their next sync.',
       tool: {
         title: 'Follow a person',
         description:
-          'Watch the keys of one person from now on; give exactly one of user_id and email. They get no message and no words from it: to exchange words, connections_create. Follows by email: 30 an hour.',
+          'Follow one person, to be told when their keys change; give exactly one of user_id and email. The person is not notified. To exchange words with them, use connections_create. Limit for email: 30 an hour.',
         // Not `again`: an account that is already followed is rejected.
         traits: [],
       },
     },
     update: {
       summary:
-        'Change the note on a followed person, name them, confirm their keys, or dismiss a recovery',
+        'Change the note or name of a followed person, confirm their keys, or dismiss the notice of a recovery',
       description:
-        'Confirm only after comparing the safety number by another way: in connections that you own, the person keeps their seat with the new keys. The note and the `name` are yours alone: the name stays on this device and leads in its answers.',
+        'Confirm keys only after you have compared the safety number with that person by other means, for example face to face. In connections that you own, the person then stays a member with the new keys. Only you see the note and the `name`. The name is stored only on this device, which shows it in place of their own name.',
       onAccountServer:
-        'Stores the note, and for callers without a device that the keys are confirmed. A device compares the safety number itself before it asks. `name` is 409 `no_device`: a device keeps it.',
+        'Stores the note, and, for callers without a device, that the keys are confirmed. A device compares the safety number itself before it calls. `name` returns 409 `no_device`, because only a device stores it.',
       tool: {
         title: 'Change a note or a name, or confirm keys',
         description:
-          'Change your note on a person you follow, name them yourself, or confirm their keys. Set confirmed only after the person has compared the safety number by another way and seen it equal: it lets the new keys into your connections, and cannot be undone.',
+          'Change your note on or name for a person you follow, or confirm their keys. Set confirmed only after your user compared the safety number with them by other means and it is equal: your connections then accept the new keys. Confirming cannot be undone.',
         // Not `again`: keys that are confirmed stay confirmed.
         traits: ['takes'],
       },
@@ -47,22 +47,23 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
     delete: {
       summary: 'Unfollow a person',
       description:
-        'Their keys are not judged any more and the note is gone. Connections with them stay as they are.',
-      onAccountServer: 'Deletes the note and the history too.',
+        'This device no longer checks that person’s keys, and your note is deleted. Connections with the person do not change.',
+      onAccountServer: 'Also deletes the note and the history.',
       tool: {
         title: 'Stop following a person',
         description:
-          'Stop watching the keys of a person you follow; your note and confirmation are gone. They get no message, and connections with them stay: to end one, connections_delete or members_remove.',
+          'Stop following a person; your note and confirmation are permanently deleted. The person is not notified, and connections with them stay. To end a connection, use connections_delete or members_remove.',
         traits: ['takes'],
       },
     },
     history: {
       summary: 'Read the history of a trust card',
-      description: 'How their keys came, changed and were confirmed or used, newest first.',
+      description:
+        'Shows how the person’s keys were added, changed, confirmed and used, newest first.',
       tool: {
         title: 'Read the history of a followed person',
         description:
-          'The history of a person you follow, newest first: devices added and revoked, keys replaced, confirmed, words verified.',
+          'Shows the history of a person you follow, newest first: devices added and revoked, keys replaced and confirmed, words verified.',
       },
     },
   },
@@ -70,11 +71,11 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
     metrics: {
       summary: 'Read trust metrics',
       description:
-        'How many you follow and confirmed, and what happened to their keys in thirty days.',
+        'Counts the people that you follow, the people with keys that you confirmed, and the key changes of the last 30 days.',
       tool: {
         title: 'Count followed people and checks',
         description:
-          'Totals alone: how many people you follow, follow you and are confirmed; key changes and checks of words in 30 days. Each person: trust_cards_list. Of an organisation: org_analytics_dashboard.',
+          'Shows only totals: how many people you follow, follow you and are confirmed; key changes and checks of words in the last 30 days. For each person, use trust_cards_list; for an organisation, org_analytics_dashboard.',
       },
     },
   },
