@@ -327,7 +327,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
       assert.deepEqual(await waiting(), [])
       await refused('validation_failed', /entry/, add())
       await somebodyComes()
-      await refused('invalid_token', /enrol/, renew(laptop))
+      await refused('invalid_token', /Enrol the device again/, renew(laptop))
       // It may enrol again with the same keys; one that is in the log stays.
       await join(subject.server, await code(), laptop)
       assert.deepEqual(await waiting(), [laptop.device])

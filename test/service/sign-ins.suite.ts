@@ -92,7 +92,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       await newEnrolmentCode({ db, now }, null)
       await ask('ada@example.org')
       for (const email of ['bob@example.org', 'ada@example.org'])
-        await limited(ask(email), 600, /as many codes as it may.* in 10 minutes/)
+        await limited(ask(email), 600, /reached its limit of codes.* in 10 minutes/)
       await assert.rejects(ask('bob@example.org'), { details: {} })
       clock.ms += 10 * MINUTE - 1
       await limited(ask('bob@example.org'), 1, / in a minute/)
@@ -135,7 +135,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       await limited(
         ask('Ada@Example.org'),
         600,
-        /to this address: use the newest.* in 10 minutes/,
+        /to this address\. Use the newest.* in 10 minutes/,
         'code_sent',
       )
       // The reader of this mailbox has a code: a device may go on and ask the user for it.
