@@ -407,7 +407,10 @@ describe('what a server cannot do', () => {
     })
     const { ok, error, pulled } = await lying.sync.run('timer')
     assert.deepEqual([ok, pulled.connections], [false, 2])
-    assert.match(error ?? '', new RegExp(`^Data .* ${bad} was refused \\(\\w+\\). It stays`))
+    assert.match(
+      error ?? '',
+      new RegExp(`^Data .* ${bad} was refused \\(\\w+\\). The connection stays`),
+    )
     assert.deepEqual(lying.state.connections.get(bad), before)
     assert(lying.codes.has(bad) && lying.vault.has(bad))
     assert.deepEqual(

@@ -144,7 +144,7 @@ describe('the documentation page', { skip }, () => {
     await send(page, 'get /api/v1/tags')
     await page.getByRole('dialog').getByText('unauthorized').first().waitFor()
     await page.reload()
-    await find(page, 'create an api token', /Create an API token/)
+    await find(page, 'create an api token from this machine', /from this machine/)
     await send(page, 'post /api/v1/token')
     await page.getByRole('dialog').getByText('origin_not_allowed').first().waitFor()
     quiet()
