@@ -1,7 +1,6 @@
 /** Tests invalid signed structures beyond the cases of the test kit. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createHash } from 'node:crypto'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import fc from 'fast-check'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -11,6 +10,7 @@ import { parseJws } from '../../src/crypto/jose/jws.ts'
 import { signJws, verifyJws } from '../../src/crypto/jose/jws-signature.ts'
 import type { RefusalReason } from '../../src/crypto/refusal.ts'
 import { newDevice } from './builders.ts'
+import { nonceWith, signatureWith, TORSION } from './crafted.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
 const refused = (attempt: () => unknown, reason: RefusalReason) =>
@@ -132,15 +132,13 @@ describe('jws', () => {
     )
   })
   // The owner of a key can make a signature that only the cofactored equation accepts.
-  const { Point, utils } = ed25519
-  const torsion = Point.fromHex('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05')
-  const [point, zero] = [utils.getExtendedPublicKey(secret).point, Point.ZERO]
+  const [{ point }, zero] = [ed25519.utils.getExtendedPublicKey(secret), ed25519.Point.ZERO]
   const table = [
     { name: 'as RFC 8032 makes it', A: point, r: zero, accepted: true },
-    { name: 'with a torsion component in R', A: point, r: torsion, accepted: false },
+    { name: 'with a torsion component in R', A: point, r: TORSION, accepted: false },
     {
       name: 'with a torsion component in the key',
-      A: point.add(torsion),
+      A: point.add(TORSION),
       r: zero,
       accepted: false,
     },
@@ -148,13 +146,8 @@ describe('jws', () => {
   for (const { name, A, r, accepted } of table) {
     test(`a signature ${name} is ${accepted ? 'accepted' : 'rejected, as by peers'}`, () => {
       const parsed = parseJws(jws, 'stamp+jws')
-      const { scalar } = utils.getExtendedPublicKey(secret)
-      const { ORDER } = Point.Fn
-      const nonce = 17n
-      const [R, key] = [Point.BASE.multiply(nonce).add(r).toBytes(), A.toBytes()]
-      const k = little(sha512(R, key, parsed.signingInput)) % ORDER
-      const S = ((nonce + k * scalar) % ORDER).toString(16).padStart(64, '0')
-      const signature = new Uint8Array([...R, ...Buffer.from(S, 'hex').reverse()])
+      const [key, message] = [A.toBytes(), parsed.signingInput]
+      const signature = signatureWith({ R: nonceWith(r), message, seed: secret, key })
       assert.ok(ed25519.verify(signature, parsed.signingInput, key, { zip215: false }))
       const verify = () => verifyJws({ ...parsed, signature }, key)
       if (accepted) verify()
@@ -195,11 +188,3 @@ describe('jwk', () => {
     assert.equal(encodeBase64url(jwkBytes(sign.jwk)), sign.jwk.x)
   })
 })
-
-function sha512(...parts: Uint8Array[]): Uint8Array {
-  const hash = createHash('sha512')
-  for (const part of parts) hash.update(part)
-  return hash.digest()
-}
-
-const little = (data: Uint8Array) => BigInt(`0x${Buffer.from(data).reverse().toString('hex')}`)

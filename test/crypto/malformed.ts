@@ -3,34 +3,21 @@
  * A device that follows no rule signs them.
  */
 import { ed25519 } from '@noble/curves/ed25519.js'
-import { sha512 } from '@noble/hashes/sha2.js'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import type { RefusalReason } from '../../src/crypto/refusal.ts'
+import { nonceWith, signatureWith, TORSION } from './crafted.ts'
 import { newDeviceKeys } from './keys.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 
-const { Point, utils } = ed25519
 const utf8 = (text: string) => new TextEncoder().encode(text)
-/** A point of order 8. */
-const TORSION = Point.fromHex('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05')
 
-const little = (bytes: Uint8Array): bigint =>
-  BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
-
-/** Returns a signature with a torsion component in R or in the public key. */
-function torsionSignature(message: Uint8Array, seed: Uint8Array): Uint8Array {
-  const { scalar, point } = utils.getExtendedPublicKey(seed)
-  const { ORDER } = Point.Fn
-  const nonce = 17n
-  const R = Point.BASE.multiply(nonce).add(TORSION).toBytes()
-  const k = little(sha512(Buffer.concat([R, point.toBytes(), message]))) % ORDER
-  const S = ((nonce + k * scalar) % ORDER).toString(16).padStart(64, '0')
-  return new Uint8Array([...R, ...Buffer.from(S, 'hex').reverse()])
-}
+/** Returns a signature with a torsion component in R. */
+const torsionSignature = (message: Uint8Array, seed: Uint8Array): Uint8Array =>
+  signatureWith({ R: nonceWith(TORSION), message, seed })
 
 /** Returns the public key of a seed plus a point of order 8, base64url. */
 export const torsionKey = (seed: Uint8Array): string =>
-  encodeBase64url(utils.getExtendedPublicKey(seed).point.add(TORSION).toBytes())
+  encodeBase64url(ed25519.utils.getExtendedPublicKey(seed).point.add(TORSION).toBytes())
 
 type Sign = (message: Uint8Array, seed: Uint8Array) => Uint8Array
 
