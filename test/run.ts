@@ -4,13 +4,12 @@
  *   node test/run.ts          all tests, and the coverage of `src`
  *   node test/run.ts --fast   those for every save: SQLite, no browser, no coverage
  */
-import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { TEST_LIMIT_MS } from './limit.ts'
+import { ROOT, runTests } from './node-test.ts'
 
-const ROOT = join(import.meta.dirname, '..')
 const C8 = join(ROOT, 'node_modules/c8/bin/c8.js')
 
 /**
@@ -38,25 +37,16 @@ const isCounted = (file: string) => COUNTED.includes(file.split('/')[1] ?? '')
 const [isFast, options] =
   process.argv[2] === '--fast' ? [true, process.argv.slice(3)] : [false, process.argv.slice(2)]
 
-/** Runs files of tests; returns whether all succeeded. */
-function run(files: readonly string[], before: readonly string[] = []): boolean {
-  const flags = [
-    '--test-global-setup=test/setup.ts',
+const run = (files: readonly string[], before: readonly string[] = []): boolean =>
+  runTests({
+    files,
+    before,
+    options,
     // One more than the cores: many files wait for other programs.
-    `--test-concurrency=${availableParallelism() + 1}`,
-    `--test-timeout=${TEST_LIMIT_MS}`,
-  ]
-  const { status } = spawnSync(
-    process.execPath,
-    [...before, '--test', ...flags, ...options, ...files],
-    {
-      cwd: ROOT,
-      stdio: 'inherit',
-      env: { ...process.env, ...(isFast ? { COUNTERSIGN_TEST_FAST: '1' } : {}) },
-    },
-  )
-  return status === 0
-}
+    concurrency: availableParallelism() + 1,
+    limitMs: TEST_LIMIT_MS,
+    env: isFast ? { COUNTERSIGN_TEST_FAST: '1' } : {},
+  })
 
 const files = globSync('test/**/*.test.ts', { cwd: ROOT })
 const good = isFast

@@ -3,17 +3,18 @@
  * attacks outside the table (a browser, another user of the machine, secrets in every place) in
  * full. Exit code 1 if anything is not rejected as specified.
  */
-import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { runTests } from '../node-test.ts'
 import { ATTACKS, DRILLS } from './attacks.ts'
 import { startChild } from './child.ts'
 import { slow } from './slow.ts'
 import { type Fault, type Result, planAll, run } from './run.ts'
 import { newScene } from './scene.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const SHOWN = 40
+/** How long one test may take in full, in milliseconds. */
+const LIMIT_MS = 30 * 60_000
 
 const saidIn = ({ said }: Result) =>
   [...said]
@@ -59,9 +60,5 @@ const files = readdirSync(import.meta.dirname)
   .map((name) => join(import.meta.dirname, name))
 
 console.log()
-const { status } = spawnSync(
-  process.execPath,
-  ['--test', '--test-global-setup=test/setup.ts', '--test-concurrency=1', ...files],
-  { cwd: ROOT, stdio: 'inherit', env: { ...process.env, SOAK: 'full' } },
-)
-if (status !== 0) process.exitCode = 1
+if (!runTests({ files, concurrency: 1, limitMs: LIMIT_MS, env: { SOAK: 'full' } }))
+  process.exitCode = 1

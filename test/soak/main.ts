@@ -3,9 +3,12 @@
  * prints their figures.
  */
 import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
+import { runTests } from '../node-test.ts'
+
+/** How long one test may take in full, in milliseconds. */
+const LIMIT_MS = 60 * 60_000
 
 const only = process.argv.slice(2)
 const files = readdirSync(import.meta.dirname)
@@ -13,8 +16,6 @@ const files = readdirSync(import.meta.dirname)
   .filter((name) => only.length === 0 || only.some((word) => name.startsWith(word)))
   .map((name) => join(import.meta.dirname, name))
 
-process.env['SOAK'] = 'full'
-run({ files, concurrency: 1, timeout: 60 * 60_000 })
-  .on('test:fail', () => (process.exitCode = 1))
-  .compose(spec)
-  .pipe(process.stdout)
+// The files of the tests are on the disk, as those of an installation are, and not in memory.
+const env = { SOAK: 'full', TMPDIR: tmpdir() }
+if (!runTests({ files, concurrency: 1, limitMs: LIMIT_MS, env })) process.exitCode = 1
