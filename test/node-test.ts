@@ -7,7 +7,7 @@ export const ROOT = join(import.meta.dirname, '..')
 /**
  * Runs test files, and prints their report.
  * @param of `files`: their paths, absolute or from the root of the project; `concurrency`: how many
- *   run at the same time; `limitMs`: how long one test may take, in milliseconds; `options`: further
+ *   run at the same time; `limitMs`: how long one test may take, in milliseconds; `options`: other
  *   options of `node --test`; `before`: arguments before `--test`; `env`: variables for the tests
  * @returns whether all succeeded
  */
