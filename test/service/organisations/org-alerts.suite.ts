@@ -5,11 +5,11 @@ import { every } from '../../../src/api/cursor.ts'
 import type { Account } from '../../../src/api/port.ts'
 import type { OrgAlert } from '../../../src/api/rest/org.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import type { ErrorCode } from '../../../src/errors.ts'
 import { isInvalid } from '../../account/subject.ts'
 import type { Engine } from '../engines.ts'
 import { type Town, openTown } from './org-subject.ts'
-import { type Person, enrol } from '../person.ts'
+import { type Actions, testRights } from './org-rights.ts'
+import type { Person } from '../person.ts'
 import { rejects } from '../../rejects.ts'
 
 const NOBODYS = newId('alr_', 0)
@@ -105,7 +105,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       )
     })
 
-    const ACTIONS: Record<string, (account: Account, id: string) => Promise<unknown>> = {
+    const ACTIONS: Actions = {
       list: (account) => account.orgAlerts.list({}),
       create: async (account) => {
         const { id } = await account.orgAlerts.create({ body: RULE })
@@ -114,40 +114,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       update: (account, id) => account.orgAlerts.update({ id, body: { name: 'Other' } }),
       delete: (account, id) => account.orgAlerts.delete({ id }),
     }
-    const callers: [
-      who: string,
-      make: () => Promise<Caller>,
-      read: ErrorCode | '',
-      write: ErrorCode | '',
-    ][] = [
-      ['an owner', () => town.member(ada.organisation, { role: 'owner' }), '', ''],
-      ['an admin', () => town.member(ada.organisation, { role: 'admin' }), '', ''],
-      ['a member', () => town.member(ada.organisation), '', 'forbidden'],
-      ['a machine', () => town.machine(ada, ada.organisation), '', 'forbidden'],
-      [
-        'a suspended admin',
-        () => town.member(ada.organisation, { role: 'admin', state: 'suspended' }),
-        'no_active_organisation',
-        'no_active_organisation',
-      ],
-      [
-        'an outsider',
-        () => enrol(town.subject.server),
-        'no_active_organisation',
-        'no_active_organisation',
-      ],
-      ['the owner of another organisation', () => town.owner(), '', 'not_found'],
-    ]
-    for (const [who, make, read, write] of callers)
-      test(`${who}: ${read || 'may read'}, ${write || 'may write'}`, async () => {
-        const [{ account }, { id }] = [await make(), await create()]
-        for (const [action, act] of Object.entries(ACTIONS)) {
-          const elsewhere = write === 'not_found' && action === 'create'
-          const refusal = action === 'list' || elsewhere ? read : write
-          if (refusal === '') await act(account, id)
-          else await rejects(refusal, act(account, id))
-        }
-      })
+    testRights({ place: () => ({ town, owner: ada }), create, actions: ACTIONS })
 
     for (const action of ['update', 'delete'])
       test(`${action}: unknown, deleted and malformed ids are not found`, async () => {
