@@ -1,7 +1,8 @@
 /** `serve` runs the daemon. `server` runs an account server for many daemons. */
-import { newLog } from '../../log.ts'
+import type { Config } from '../../config/config.ts'
+import { type Log, newLog } from '../../log.ts'
 import { VERSION } from '../../runtime/version.ts'
-import type { Command } from '../command.ts'
+import type { Command, Invocation } from '../command.ts'
 import { holderOf } from '../lock-owner.ts'
 import { giveBackMemory } from '../memory-setting.ts'
 import { askedToStop, stop } from '../shutdown.ts'
@@ -14,6 +15,27 @@ const example = (address: string) => `Try it (you can paste these three lines un
 
 The second line prints a link. Open the link, and replace the three words in the third line with the words on that page.
 `
+
+/**
+ * Starts a server, prints where it listens, and runs it until the process is asked to stop.
+ * @param start returns the server and the text to print
+ */
+async function runUntilStopped(
+  { config, io }: Invocation,
+  start: (
+    settings: Config,
+    log: Log,
+  ) => Promise<{ server: Parameters<typeof stop>[0]; text: string }>,
+): Promise<void> {
+  const settings = config()
+  const log = newLog(settings.logLevel, (line) => void io.stderr.write(line))
+  const stopped = askedToStop()
+  const { server, text } = await start(settings, log)
+  io.stdout.write(text)
+  giveBackMemory()
+  await stopped
+  await stop(server, log)
+}
 
 export const serveCommand: Command = {
   usage: '',
@@ -30,25 +52,19 @@ The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lin
 
   --json   print the addresses as one JSON line when the daemon listens`,
   args: [0, 0],
-  async run({ config, io, json }) {
-    const settings = config()
-    const log = newLog(settings.logLevel, (line) => void io.stderr.write(line))
-    const stopped = askedToStop()
-    const { serve } = await import('../../daemon/daemon.ts')
-    const holder = await holderOf(settings.stateDir, null)
-    // If another process owns the lock, `serve` fails with an error that names that process.
-    if ('daemon' in holder) holder.daemon.close()
-    const daemon = await serve(settings, log, 'lock' in holder ? holder.lock : undefined)
-    const { address, accountAddress } = daemon
-    io.stdout.write(
-      json
+  run: (invocation) =>
+    runUntilStopped(invocation, async (settings, log) => {
+      const { serve } = await import('../../daemon/daemon.ts')
+      const holder = await holderOf(settings.stateDir, null)
+      // If another process owns the lock, `serve` fails with an error that names that process.
+      if ('daemon' in holder) holder.daemon.close()
+      const server = await serve(settings, log, 'lock' in holder ? holder.lock : undefined)
+      const { address, accountAddress } = server
+      const text = invocation.json
         ? `${JSON.stringify({ address, account_address: accountAddress })}\n`
-        : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${example(address)}`,
-    )
-    giveBackMemory()
-    await stopped
-    await stop(daemon, log)
-  },
+        : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${example(address)}`
+      return { server, text }
+    }),
 }
 
 export const serverCommand: Command = {
@@ -65,21 +81,15 @@ error as JSON lines.
 
   --json   print the address as one JSON line when the server listens`,
   args: [0, 0],
-  async run({ config, io, json }) {
-    const settings = config()
-    const log = newLog(settings.logLevel, (line) => void io.stderr.write(line))
-    const stopped = askedToStop()
-    const { serveAccount } = await import('../../daemon/account-server.ts')
-    const server = await serveAccount(settings, log)
-    const { address } = server
-    io.stdout.write(
-      json
+  run: (invocation) =>
+    runUntilStopped(invocation, async (settings, log) => {
+      const { serveAccount } = await import('../../daemon/account-server.ts')
+      const server = await serveAccount(settings, log)
+      const { address } = server
+      const text = invocation.json
         ? `${JSON.stringify({ account_address: address })}\n`
         : `The account server of Countersign ${VERSION} listens on ${address}\n` +
-            `Set this for each daemon: SVC_BACKEND_URL=${settings.publicUrl ?? address}\n`,
-    )
-    giveBackMemory()
-    await stopped
-    await stop(server, log)
-  },
+          `Set this for each daemon: SVC_BACKEND_URL=${settings.publicUrl ?? address}\n`
+      return { server, text }
+    }),
 }
