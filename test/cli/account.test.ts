@@ -8,7 +8,6 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
-  readdirSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -23,10 +22,10 @@ import { EXIT } from '../../src/errors.ts'
 import { newLog } from '../../src/log.ts'
 import type { Json } from '../e2e/caller.ts'
 import { environment, folder } from '../e2e/program.ts'
+import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import { across } from './across.ts'
 import { daemonHere, terminal, type Said, type Typed } from './terminal.ts'
 
-const CODE = /[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}/
 const FOUR_WORDS = /^[a-z]+( [a-z]+){3}\n$/
 
 for (const mode of ['a daemon runs', 'no daemon runs'] as const)
@@ -77,12 +76,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.equal(err, '', 'nothing beside the JSON')
       return JSON.parse(out)
     }
-    const codeFor = (email: string) => {
-      const letters = readdirSync(mail).toSorted().toReversed()
-      const texts = letters.map((name) => readFileSync(join(mail, name), 'utf8'))
-      // Other mails arrive at any time.
-      const codes = texts.filter((text) => text.includes(`To: ${email}`) && CODE.test(text))
-      return CODE.exec(codes[0] ?? '')?.[0] as string
+    const codeFor = async (email: string) => {
+      // Other letters arrive at any time.
+      const letter = (await lettersIn(mail, email)).findLast(hasCode)
+      return letter === undefined ? assert.fail(`no code for ${email}`) : codeIn(letter)
     }
     /** The mail is sent before the first prompt. */
     const fromMail = (email: string): Typed => {
@@ -148,7 +145,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const wrong = await on('bob', args, { input: 'AAAA-AAAA-AAAA-AAAA\n' })
       assert.deepEqual([wrong.code, wrong.out], [EXIT.failed, ''])
       assert.match(wrong.err, /wrong, used or expired/)
-      await good('bob', args, { input: codeFor('bob@example.org') })
+      await good('bob', args, { input: await codeFor('bob@example.org') })
       const made = await json('bob', ['token', 'create', '--name', 'x', '--scope', 'full'])
       const env = { SVC_TOKEN: made.token }
       const refused = await on('bob', ['logout', '--last-device'], { env })
