@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Account } from '../src/api/port.ts'
+import { limitNewSpace } from '../src/cli/memory.ts'
 import { encodeBase64url } from '../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../src/crypto/device-public-keys.ts'
 import { publicKeys } from '../src/crypto/device-keys.ts'
@@ -142,6 +143,8 @@ async function sealing(state: State): Promise<void> {
   say(`  longest use of the processor without a turn, ms: ${all(slices!)}`)
 }
 
+// As in a daemon.
+limitNewSpace()
 sizes()
 const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
 const state = openState(folder)

@@ -3,8 +3,10 @@
  * freed.
  */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { test } from 'node:test'
-import { type Heap, newLook, ownHeap } from '../../src/cli/memory-setting.ts'
+import { promisify } from 'node:util'
+import { type Heap, newLook, ownHeap } from '../../src/cli/memory.ts'
 
 /** Creates a heap that shrinks to `least` when it is collected. */
 const heapOf = (least: number) => {
@@ -54,4 +56,29 @@ test('a garbage collection frees unreferenced objects, more than once', async ()
   const share = heap.busy()
   assert(share >= 0 && share <= 1)
   assert(heap.rss() > 2 ** 20)
+})
+
+/** Creates objects that survive collections, and prints the size of the space for new objects. */
+const GROWTH = `
+  let kept = []
+  for (let n = 0; n < 3e6; n++) {
+    kept.push({ n })
+    if (kept.length > 2e5) kept = []
+  }
+  const spaces = process.getBuiltinModule('node:v8').getHeapSpaceStatistics()
+  console.log(spaces.find(({ space_name }) => space_name === 'new_space').space_size)
+`
+
+test('the space for new objects stays small under load, and grows without the limit', async () => {
+  const sizeAfter = async (first: string) => {
+    const script = `${first};${GROWTH}`
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', script])
+    return Number(stdout)
+  }
+  const path = import.meta.resolve('../../src/cli/memory.ts')
+  const limited = await sizeAfter(
+    `require(${JSON.stringify(new URL(path).pathname)}).limitNewSpace()`,
+  )
+  assert(limited <= 4 * 2 ** 20, `${limited}`)
+  assert((await sizeAfter('')) > 4 * limited)
 })
