@@ -4,37 +4,13 @@
  * alone.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, describe, test } from 'node:test'
-import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import type { Json } from '../e2e/caller.ts'
 import { startNeighbours } from '../e2e/neighbours.ts'
 import { built } from '../e2e/pages.ts'
 import { confirmationIn } from '../service/letters.ts'
-import { type Visitor, assertFits, skip, visitor } from './browser.ts'
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** Returns the faults that axe-core finds: the rule, and the place. */
-async function faults(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
-  const { violations } = await page.evaluate<AxeResults>('axe.run()')
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
-}
-
-async function assertAccessible(page: Page): Promise<void> {
-  for (const width of [360, 1280])
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height: 800 })
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      assert.deepEqual(await faults(page), [], `${colorScheme} at ${width}`)
-    }
-  await assertFits(page)
-}
+import { type Visitor, assertAccessible, skip, visitor } from './browser.ts'
 
 /** Presses Tab until the focused element matches; fails if none does. */
 async function tabTo(page: Page, selector: string): Promise<void> {

@@ -3,7 +3,9 @@
  * check that pages log nothing and stay within their policy.
  */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
 import { chromium, type Page } from 'playwright-core'
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
@@ -78,6 +80,30 @@ export async function assertFits(page: Page): Promise<void> {
     await page.setViewportSize({ width, height: 700 })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
   }
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/**
+ * Asserts that axe-core finds no serious fault, in the sizes of a phone and a desktop, in light and
+ * in dark, and that the page is no wider than the screen.
+ */
+export async function assertAccessible(page: Page): Promise<void> {
+  await page.evaluate(AXE)
+  for (const width of [360, 1280])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      // Descriptions of what is right take most of the time on a long page.
+      const { violations } = await page.evaluate<AxeResults>(
+        "axe.run({ resultTypes: ['violations'] })",
+      )
+      const faults = violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
+      assert.deepEqual(faults, [], `${colorScheme} at ${width}`)
+    }
+  await assertFits(page)
 }
 
 // Code that runs inside the page is text, because the types of the tests are Node’s and not the
