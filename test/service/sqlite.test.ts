@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { sql } from 'kysely'
+import { queriesOver } from '../../src/service/db/database.ts'
+import { sqlite } from '../../src/service/db/engine.ts'
 import { openServiceDatabase } from './database.ts'
 import { accountSuite } from '../account.suite.ts'
 import { connectionsSuite } from './connections/connections.suite.ts'
@@ -111,4 +113,33 @@ test('after kill -9 during creates, no answered one is lost', async () => {
     [],
   )
   await close()
+})
+
+test('a statement that ran before returns the present rows and columns', async (t) => {
+  const engine = sqlite(newPlace().file, () => undefined)
+  t.after(() => engine.close())
+  const db = await queriesOver(engine)
+  const all = async () =>
+    (await sql<object>`select * from notes order by n`.execute(db)).rows.map((row) => ({ ...row }))
+  const add = (n: number) => sql`insert into notes (n) values (${n})`.execute(db)
+  await sql`create table notes (n int primary key)`.execute(db)
+  await add(1)
+  assert.deepEqual(await all(), [{ n: 1 }])
+  await sql`alter table notes add column text text`.execute(db)
+  await add(2)
+  assert.deepEqual(await all(), [
+    { n: 1, text: null },
+    { n: 2, text: null },
+  ])
+  await assert.rejects(add(2), /UNIQUE/)
+  assert.equal((await add(3)).numAffectedRows, 1n)
+  // More lists than statements are kept.
+  for (let times = 0; times < 2; times++)
+    for (let length = 1; length <= 600; length++) {
+      const list = sql.join(Array.from({ length }, (_, n) => n + 1))
+      const { rows } = await sql<{
+        c: number
+      }>`select count(*) as c from notes where n in (${list})`.execute(db)
+      assert.equal(rows[0]?.c, Math.min(length, 3))
+    }
 })

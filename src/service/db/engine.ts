@@ -127,10 +127,17 @@ export function sqlite(file: string, look: (found: DatabaseSync) => void): Engin
   }
 }
 
-/** Adapts node:sqlite to the interface of better-sqlite3, which Kysely expects. */
-const shim = (database: DatabaseSync): SqliteDatabase => ({
-  close: () => database.close(),
-  prepare: (text) => {
+/** The maximum number of prepared statements. A list in a query makes one for each length. */
+const PREPARED = 500
+
+/**
+ * Adapts node:sqlite to the interface of better-sqlite3, which Kysely expects. Each text is
+ * prepared once; if there are too many, the one that was unused longest is dropped.
+ */
+function shim(database: DatabaseSync): SqliteDatabase {
+  type Prepared = ReturnType<SqliteDatabase['prepare']>
+  const prepared = new Map<string, Prepared>()
+  const prepare = (text: string): Prepared => {
     const statement = database.prepare(text)
     const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
     return {
@@ -139,8 +146,19 @@ const shim = (database: DatabaseSync): SqliteDatabase => ({
       run: (parameters) => guarded(() => statement.run(...values(parameters))),
       iterate: (parameters) => statement.iterate(...values(parameters)),
     }
-  },
-})
+  }
+  return {
+    close: () => database.close(),
+    prepare: (text) => {
+      const found = prepared.get(text) ?? prepare(text)
+      // A Map is ordered by insertion.
+      prepared.delete(text)
+      prepared.set(text, found)
+      if (prepared.size > PREPARED) prepared.delete(prepared.keys().next().value as string)
+      return found
+    },
+  }
+}
 
 /**
  * Returns a socket that fails after `silenceMs` milliseconds without data. The driver's own timeout
