@@ -19,18 +19,30 @@ const C8 = join(ROOT, 'node_modules/c8/bin/c8.js')
 const COUNTED = ['cli', 'handlers', 'http']
 
 /**
- * What `--fast` leaves out: browsers, attacks, executables, the system's services, other programs,
- * PostgreSQL, a server far away, and the files that take longest. `npm test` runs them all.
+ * The folders that `--fast` leaves out, with each file `*.slow.test.ts`: browsers, attacks,
+ * executables, the system's services, other programs, a server far away. `npm test` runs them all.
  */
-const LEFT_OUT = [
-  /^test\/(attack|e2e|examples|executable|mcp|pages|remote|second|soak|types)\//,
-  /^test\/(model|openapi-device|account-server\.\w+)\.test/,
-  /^test\/cli\/((service|system|doctor)\/|(backup|device-renew|holder|pipes|purge|recovery|restore-checks)\.)/,
-  /^test\/crypto\/(.*properties|approval-search|wrong-entries)\.test/,
-  /^test\/device\/((attacks|histories|session)\/|.*(crash|delivery|log|moments|name|push|race|recovery|replac|return|renew)|(connected|ending|former-epoch|listed-invitations)\.)/,
-  /^test\/(daemon\/at-once|http\/body-memory|handlers\/trust)\.test/,
-  /^test\/service\/(arrangements|belongings|engine|mailbox-lookups|paging|postgres|connections\/list-filters|organisations\/org-(members|times)|.*crash)\.test/,
+const SLOW = [
+  'attack',
+  'cli/doctor',
+  'cli/service',
+  'cli/system',
+  'device/attacks',
+  'device/histories',
+  'device/session',
+  'e2e',
+  'examples',
+  'executable',
+  'mcp',
+  'pages',
+  'remote',
+  'second',
+  'soak',
+  'types',
 ]
+
+const isSlow = (file: string) =>
+  file.endsWith('.slow.test.ts') || SLOW.some((folder) => file.startsWith(`test/${folder}/`))
 
 const isCounted = (file: string) => COUNTED.includes(file.split('/')[1] ?? '')
 
@@ -50,7 +62,7 @@ const run = (files: readonly string[], before: readonly string[] = []): boolean 
 
 const files = globSync('test/**/*.test.ts', { cwd: ROOT })
 const good = isFast
-  ? [run(files.filter((file) => !LEFT_OUT.some((some) => some.test(file))))]
+  ? [run(files.filter((file) => !isSlow(file)))]
   : [
       run(files.filter(isCounted), [C8, process.execPath]),
       run(files.filter((file) => !isCounted(file))),

@@ -1,6 +1,6 @@
 /**
- * Run by purge.test.ts inside a session of its own: backup, restore and removal with secrets in
- * the Secret Service.
+ * Run by purge.slow.test.ts inside a session of its own: backup, restore and removal with secrets
+ * in the Secret Service.
  */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
