@@ -9,12 +9,10 @@ import { setFlagsFromString } from 'node:v8'
 import type { EventLoopUtilization } from 'node:perf_hooks'
 
 /**
- * Keeps V8's space for new objects at its initial size of 1 to 2 MB. Call it before the server
- * starts.
+ * Keeps V8's space for new objects at its initial size. Call it before the server starts.
  *
- * Under load the space would grow to 64 MB, and each of its collections stops all requests at once.
- * While envelopes are sealed, the longest pause is 12 ms instead of 25 ms with this limit, and
- * sealing is not slower.
+ * Under load the space would grow to 64 MB, and a collection of it stops all requests. While
+ * envelopes are sealed, the longest pause is 12 ms with this limit, and 25 ms without it.
  */
 export function limitNewSpace(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
