@@ -162,9 +162,9 @@ say yours.
   --challenge WORD   the word that the other side says to you ("countersignd verify --challenge" there). Your words
                      are then valid only for that person and for one purpose. The word is said on the call, so it
                      does not have to be kept secret
-  --purpose TEXT     with --challenge: the purpose of the words. Only letters and digits count, so "1.200" and
-                     "12.00" are both 1200: compare the form that is shown. Other users of this machine can read
-                     the arguments of a command, so write nothing here that they must not know
+  --purpose TEXT     with --challenge: the purpose of the words. All characters except letters and digits are ignored,
+                     so "1.200" and "12.00" are both 1200: compare the form that the command shows. Other users of
+                     this machine can read the arguments of a command, so the purpose must not be confidential
   --listener USER    with --challenge: the member (acc_…) who said the word. It is required if the connection has
                      several other members`,
   options: optionsOf(ASKED),

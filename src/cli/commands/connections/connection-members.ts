@@ -206,9 +206,9 @@ const ending = (way: Way, help: string): Command => ({
 export const connectionLeave = ending(
   LEAVE,
   `
-Leaves a connection. It continues for the other members, who get a new secret at their next sync. If you are the
-only owner, first make another member an owner ("countersignd connection role"), or end the connection for all
-members ("countersignd connection delete").
+Leaves a connection. The connection continues for the other members, who get a new secret at their next sync. If you
+are the only owner, first make another member an owner ("countersignd connection role"), or end the connection for
+all members ("countersignd connection delete").
 
   --yes   do not ask for confirmation`,
 )
@@ -217,8 +217,8 @@ export const connectionDelete = ending(
   DELETE,
   `
 Permanently deletes a connection and the invitations to it. You can delete a connection that has no other members,
-that was ended, or of which you are the only owner. In the last case, the connection ends for all members: each
-member gets a notification, and from their next sync on, its words no longer verify.
+that was ended, or of which you are the only owner. If you are the only owner, the connection ends for all members:
+each member gets a notification. After the next sync of a member, the words of the connection no longer verify there.
 
   --yes   do not ask for confirmation`,
 )
