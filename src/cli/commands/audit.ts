@@ -58,7 +58,7 @@ the head.
     print({ ok: isGood, ...told, knows_head: knowsHead }, [
       fault === null
         ? `${plural(lines, 'line')}, each matches the line before it`
-        : `${fault.file}, line ${fault.row}: it ${fault.what}. The lines from there on were changed.`,
+        : `Line ${fault.row} of ${fault.file} ${fault.what}. The log was changed at this line or after it.`,
       ...(from === null ? [] : [`from   ${from}`, `to     ${to}`]),
       ...(before === 0
         ? []

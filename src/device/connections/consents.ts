@@ -96,7 +96,7 @@ export async function giveConsent(
   state.consents.withdraw(invitation)
   throw new AppError(
     'backend_error',
-    `The account server answered the approval with another connection or inviter (${connection}, ${inviter}) than approved. This device has withdrawn the approval. The server may be dishonest.`,
+    `The account server answered the approval with another connection or inviter (${connection}, ${inviter}) than this device approved. This device has withdrawn the approval. The server may be dishonest.`,
     { details: { state: 'other_invitation' } },
   )
 }

@@ -13,7 +13,7 @@ const fullError = (message: string, cause: Refusal) =>
 /** Returns the error for a full key log of the own account. */
 export const keyLogFull = (cause: Refusal): AppError =>
   fullError(
-    'The key log of this account is full. Its last 1,000 places accept only revocations and resets. Its devices continue to work. To add devices or change keys again, sign in with another mailbox ("countersignd login --email"), which creates a new account, and have it invited to your connections.',
+    'The key log of this account is full. Its last 1,000 places accept only revocations and resets. Its devices continue to work. To add devices or change keys again, sign in with another mailbox ("countersignd login --email"), which creates a new account, and ask the owners of your connections to invite the new account.',
     cause,
   )
 

@@ -70,7 +70,7 @@ export function dismissSetKey(state: Meta): void {
  * reviewed keys would accept a reset with it.
  */
 export const FOREIGN_KEY =
-  'Anyone with its words and access to your mailbox can replace all your devices, and your contacts would accept that. Secure the mailbox. Then, on a device that you want to keep, run "countersignd logout" and "countersignd reset" without --recovery-key, make a recovery key of your own ("countersignd recovery create"), and compare the safety number with each contact. A contact who has confirmed your new keys no longer accepts the other words.'
+  'A person with the words of this key and access to your mailbox can replace all your devices, and your contacts would accept the new devices. Secure the mailbox. Then, on a device that you want to keep, run "countersignd logout" and "countersignd reset" without --recovery-key, create a recovery key of your own ("countersignd recovery create"), and compare the safety number with each contact. Contacts who have confirmed your new keys no longer accept the words of this key.'
 
 /** Returns a sentence that names the device that set a recovery key, and the date. */
 export const sayWhoSet = ({ device, name, at, revoked }: SetKey): string =>

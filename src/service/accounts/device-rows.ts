@@ -71,7 +71,7 @@ export async function requireApproved(db: Kysely<Schema>, session: CallerSession
   if ((await approvedAt(db, device)) === null)
     throw new AppError(
       'forbidden',
-      'This device waits for approval and may only read. Run "countersignd login" on it, and "countersignd device approve" on a device that is signed in.',
+      'This device waits for approval and may only read. Run "countersignd login" on this device, and "countersignd device approve" on a device that is signed in.',
     )
   return device
 }

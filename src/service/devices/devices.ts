@@ -86,7 +86,7 @@ export const devices = ({ db }: ServiceContext): Service['devices'] => ({
     if (known === undefined) throw notFound('device')
     throw new AppError(
       'no_device',
-      'Revoking this device needs the signature of a device of the account. Use the daemon of one.',
+      'Revoking this device needs the signature of a device of the account. Use the daemon of a device that is signed in.',
     )
   },
 })

@@ -48,7 +48,11 @@ export function requireKeys({ sign, auth }: Body['keys']): void {
 export function requireSealKey(sealKey: string, id: string): void {
   judged('seal_key', () => {
     const named = sealKeyId(decodeBase64url(sealKey)) === id
-    requireThat(named, 'hash_mismatch', 'these bytes are not the sealing key that is named')
+    requireThat(
+      named,
+      'hash_mismatch',
+      'the hash of seal_key is not the id of the sealing key that the entry names',
+    )
   })
 }
 

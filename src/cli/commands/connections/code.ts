@@ -78,7 +78,7 @@ export function verifyAnswer(invocation: Invocation): Promise<Verification> {
   const { args, options, io } = invocation
   if (args.length > 0)
     throw new UsageError(
-      'Do not give words together with --challenge: it first gives you a word to say, then asks for the words of the other side.',
+      'Do not give words together with --challenge. The command first shows you a word to say, then asks for the words of the other side.',
     )
   const connection = connectionOf(options['expect'] as string | undefined)
   return withPrompt(io, async (prompt) => {
@@ -117,7 +117,9 @@ const ASKED = {
 function askedBy(options: Invocation['options']) {
   const asked = valuesOf(ASKED, options)
   if (Object.keys(asked).length > 0 && asked.challenge === undefined)
-    throw new UsageError('Give --challenge too, with the word that the other side said.')
+    throw new UsageError(
+      '--purpose and --listener need --challenge. Add --challenge with the word that the other side said.',
+    )
   return asked
 }
 
@@ -183,7 +185,7 @@ say yours.
     const listener = listenerOf(code)
     if (listener !== null)
       say(
-        `These words are for ${purposeLine(code.purpose ?? '')} and only for ${shown(listener)}. Say them only if that is exactly what you want.`,
+        `These words are for ${purposeLine(code.purpose ?? '')} and only for ${shown(listener)}. Say the words only if you want exactly this.`,
       )
     say(
       `Valid until ${code.valid_until}. The caller speaks first. If you were called, say these words only after "countersignd verify" has answered "Verified".`,

@@ -133,7 +133,7 @@ const LEAVE: Way = {
   verb: 'leave',
   state: 'left',
   warning: () =>
-    'Its secret is deleted here, and the other members get a new secret. You can only return if an owner invites you again.',
+    'The secret of the connection is deleted on this device, and the other members get a new secret. You can only return if an owner invites you again.',
   misfit: (target) => {
     const { id, state } = target.connection
     if (state === 'ended')
@@ -152,7 +152,7 @@ const DELETE: Way = {
     if (!endsForOthers(target))
       return 'The connection and the invitations to it are deleted permanently.'
     const count = othersIn(target).length
-    return `You are its only owner, so it ends permanently for you and for ${count === 1 ? 'the other member' : `the ${count} other members`}.`
+    return `You are the only owner of the connection, so it ends permanently for you and for ${count === 1 ? 'the other member' : `the ${count} other members`}.`
   },
   misfit: (target) => {
     const { id, state } = target.connection

@@ -70,7 +70,7 @@ const isNowhere = (error: unknown) =>
 const nowhere = (cause: unknown) =>
   new AppError(
     'validation_failed',
-    'Give --to with an e-mail address, because this guest code is not for an external member with an address.',
+    'This guest code has no external member with an e-mail address. Give the address with --to.',
     { cause },
   )
 

@@ -118,8 +118,8 @@ use "countersignd trust rename".
 }
 
 const UNUSED = `
-All devices of this person were replaced without using their recovery key. They may have lost the paper together with the devices.
-But it may also be a thief who reads their mail.
+All devices of this person were replaced without using their recovery key. Either the person has lost the paper together with
+the devices, or a thief who reads the mail of the person has replaced the devices.
 
 `
 
@@ -153,7 +153,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
     if (typed !== 'same')
       throw new AppError(
         'invalid_state',
-        'Nothing was confirmed. If the numbers are still different after both of you have synced, there may be an attacker between you.',
+        'Nothing was confirmed. If the numbers are still different after both of you have synced, an attacker may be between your devices.',
       )
     return safety_number
   })

@@ -119,7 +119,7 @@ server cannot be reached or if the device is not signed in.`,
     print(answer, lines(answer))
     if ('user' in answer) return EXIT.ok
     if (silent === null) say('Sign in with "countersignd login --email ADDRESS".')
-    else io.stderr.write(`Data from the account server is missing here. ${silent.message}\n`)
+    else io.stderr.write(`Only the data that this device has stored is shown. ${silent.message}\n`)
     return EXIT.failed
   },
 }

@@ -12,7 +12,7 @@ still have a device, use "countersignd login" and approve this device from there
 
 const WITHOUT_PAPER = `
 Everyone who follows the account or has a connection with it sees that its keys changed, and must confirm it again. If you have the
-24 words of the recovery key, use "countersignd reset --recovery-key" instead: then they do not have to.
+24 words of the recovery key, use "countersignd reset --recovery-key" instead: then no one has to confirm the account again.
 `
 
 const NOTHING = 'Nothing was reset.'
