@@ -252,8 +252,7 @@ function newEpoch(
     members: members.map((one) => ({ ...one, coveredSeq: coveredBy(entry, one, keyLogs) })),
     leavers: [],
     unfit: (entry.logs ?? []).filter((row) => !fits(row, keyLogs)).map(({ account }) => account),
-    // An owner who removed itself chose the new K and so still knows it. Another member must
-    // rotate.
+    // An owner who removed itself chose the new K and still has it. Another member must rotate.
     rotationPending: members.every(({ account }) => account !== entry.actor),
   }
 }

@@ -167,7 +167,7 @@ export async function leaveUnlessAgreed(
 /**
  * Returns the revoked device that consented to a connection that this account must leave.
  *
- * If there is no longer such a connection to leave, clears its mark and returns null.
+ * If there is no such connection any more, clears its mark and returns null.
  */
 export function consenterOf({ state, identity }: Signing, connection: string): string | null {
   const known = rememberedRoster(state, connection)

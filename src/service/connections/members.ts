@@ -153,7 +153,7 @@ export async function invite(
     return own.id
   }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
-  // An account that another owner can still add already occupies a place.
+  // `requireRoom` already counts an account that another owner has invited.
   const isWaiting = all.some((one) => account !== null && one.to_account === account)
   if (!isWaiting && same.length === 0) await requireRoom(trx, by, all)
   const id = newId(INVITATION_PREFIX, at)
