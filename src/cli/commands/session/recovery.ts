@@ -21,7 +21,7 @@ const NOTHING = 'The recovery key of the account did not change.'
 
 const REPLACES = (since: string | null) => `
 The account already has a recovery key${since === null ? '' : `, since ${since.slice(0, 10)}`}. To replace it, you need its 24 words.
-If you have lost that paper, only "countersignd reset" without --recovery-key removes the key. That revokes
+If you have lost that paper, only "countersignd reset" without --recovery-key removes the key. Such a reset revokes
 all your devices except one, and all your contacts have to confirm you again.
 
 Type the 24 words of the current recovery key, any number of words per line. What you type is not shown.
