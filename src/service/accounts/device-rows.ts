@@ -56,7 +56,7 @@ export async function approvedAt(db: Kysely<Schema>, device: string): Promise<nu
   if (row === undefined)
     throw new AppError(
       'invalid_token',
-      'This device was revoked. Sign in again on it, with new keys.',
+      'This device was revoked. Sign in again on this device, with new keys.',
     )
   return row.approved_at
 }

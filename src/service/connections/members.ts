@@ -52,7 +52,7 @@ const SENT: Brake = {
 const STATES = {
   self: 'This is your own account.',
   member: 'This account is already a member of the connection.',
-  invited: 'Another owner has already invited them. Wait for their answer.',
+  invited: 'Another owner has already invited this person. Wait for the answer of the person.',
   full: `This connection already has ${MOST_MEMBERS} members, including invited ones, which is the limit.`,
 } as const
 
@@ -232,4 +232,4 @@ export const members = (ground: ServiceContext): Service['members'] => {
 }
 
 const noDevice = (what: string) =>
-  new AppError('no_device', `${what} needs a device’s keys. Do it on a device that is signed in.`)
+  new AppError('no_device', `${what} needs a device’s keys. Use a device that is signed in.`)
