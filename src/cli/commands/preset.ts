@@ -85,7 +85,7 @@ were created with the preset keep their tags and their mark as a favourite, but 
 changed message and period.
 ${HELP}
 
-  --no-tags, --no-favorite, --no-message, --no-expires-in   remove this setting from the preset`,
+  --no-tags, --no-favorite, --no-message, --no-expires-in   remove the setting from the preset`,
   fields: CHANGES,
   remedy: '"countersignd preset update --help" lists the options.',
   work: (api, id, body) => api.presets.update({ id, body }),

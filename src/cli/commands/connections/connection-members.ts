@@ -218,7 +218,7 @@ export const connectionDelete = ending(
   `
 Permanently deletes a connection and the invitations to it. You can delete a connection that has no other members,
 that was ended, or of which you are the only owner. If you are the only owner, the connection ends for all members:
-each member gets a notification. After the next sync of a member, the words of the connection no longer verify there.
+each member gets a notification, and the words of the connection no longer verify on any device that has synced.
 
   --yes   do not ask for confirmation`,
 )

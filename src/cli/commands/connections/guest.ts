@@ -78,8 +78,8 @@ export const guestSend: Command = {
   usage: 'ID [--to ADDRESS] [--json]',
   help: `
 Sends the link of a guest code by mail, through the account server. The code must have been created on this device.
-Anyone who reads the mail can see the words, so it is safer to hand the link over in person. Only for this mail does
-the secret of a guest code pass through the account server.
+Anyone who reads the mail can see the words, so it is safer to hand the link over in person. The secret of a guest code
+passes through the account server only if you use this command.
 
   --to ADDRESS   send the mail to this address (default: the address of the external member)`,
   options: { to: { type: 'string' } },

@@ -274,8 +274,8 @@ const EVENTS = {
 export const trustHistory: Command = {
   usage: 'ID [--json]',
   help: `
-Shows the history of a person you follow, newest first. When a device was added or revoked is stated by the person's
-own devices, so these times are not proven.`,
+Shows the history of a person you follow, newest first. The times at which devices were added or revoked are the times
+that the devices of the person claim.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const items = await withApi((api) =>

@@ -175,7 +175,7 @@ the paper of the current key, remove the key with "countersignd reset" without -
 confirm the account again.
 
 Without a terminal, standard input must contain the words of the current recovery key, if there is one, followed by
-the new words. The command prints the new words as one line on standard output, or writes them to the page of --page.`,
+the new words. The command prints the new words as one line on standard output or, with --page, writes them to the page.`,
   options: { page: { type: 'string' } },
   args: [0, 0],
   run: (invocation) =>
