@@ -124,9 +124,10 @@ const GRANTS: Readonly<Record<AccessLevel, readonly Need[]>> = {
 const PHRASE = { read: 'read, write or full', write: 'write or full', full: 'full' } as const
 /** The error messages for needs that no token scope satisfies. */
 const RESERVED = {
-  device: 'Only the session of a device may do this.',
-  session: 'Only the session of an approved device may do this.',
-  owner: 'Only the command line of the daemon’s own user may do this. Run countersignd.',
+  device: 'This request needs the session of a device.',
+  session: 'This request needs the session of an approved device.',
+  owner:
+    'This route is only for the command line of the daemon’s own user. Use the command countersignd instead.',
 } as const
 
 /** Checks whether an access level satisfies what a request needs. */
@@ -150,7 +151,7 @@ export function requireScope(
   if (has === 'device')
     throw new AppError(
       'forbidden',
-      'This device waits for approval and may only read. Run "countersignd login" on it, and "countersignd device approve" on a device that is signed in.',
+      'This device waits for approval and may only read. Run "countersignd login" on this device, and "countersignd device approve" on a device that is signed in.',
     )
   const required = PHRASE[need]
   throw new AppError(

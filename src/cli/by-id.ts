@@ -31,7 +31,7 @@ export type NamedKind = keyof typeof KINDS
 export const noSuch = (kind: NamedKind) =>
   new AppError(
     'not_found',
-    `There is no ${kind} with this id. "countersignd ${KINDS[kind].list}" shows them.`,
+    `There is no ${kind} with this id. "countersignd ${KINDS[kind].list}" lists the ids.`,
   )
 
 /**

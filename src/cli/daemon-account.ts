@@ -25,7 +25,7 @@ const away = (cause: StartError, own: boolean) =>
 const brokenOff = (cause: unknown) =>
   new AppError(
     'backend_unavailable',
-    'The connection to the daemon broke during this call, which may have taken effect anyway. If the daemon is not running, start it with "countersignd serve". Check the result before you repeat the call.',
+    'The connection to the daemon broke during this call. The call may have taken effect nevertheless, so check its result before you repeat it. If the daemon is not running, start it with "countersignd serve".',
     { cause },
   )
 

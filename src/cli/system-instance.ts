@@ -1,8 +1,8 @@
 /**
  * Finds the daemon that the service manager runs for the whole machine.
  *
- * The daemon is trusted as far as root vouches for it. The folder of its user must be in a folder
- * of root, in which no other user can create one.
+ * The daemon is trusted as far as root vouches for it. The state folder of the daemon must be in a
+ * folder of root, so that no other user can have created it.
  */
 import { type Stats, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -68,7 +68,7 @@ export function backend(env: Env): { environment: string; backendUrl: string | n
     const url = which === undefined ? null : origin(env, name)
     if (which === 'EMBEDDED' && url !== null)
       throw configFault(
-        `${name} has no effect, because "embedded" is the account server inside the daemon. Unset it.`,
+        `${name} has no effect, because "embedded" is the account server inside the daemon. Unset ${name}.`,
       )
     if (which !== undefined && url !== null) urls.set(which, url)
   }

@@ -88,7 +88,8 @@ const scalarMult = (scalar: Uint8Array, element: Element): Uint8Array =>
  */
 export function scalarMultVerify(scalar: Uint8Array, share: Uint8Array): Uint8Array {
   const element = decodeElement(share)
-  if (element.is0()) throw new Refusal('cpace_abort', 'the share is the identity')
+  if (element.is0())
+    throw new Refusal('cpace_abort', 'the share is the identity element of ristretto255')
   return scalarMult(scalar, element)
 }
 
@@ -209,14 +210,14 @@ export function respond(
 function once(): () => void {
   let ended = false
   return () => {
-    requireThat(!ended, 'cpace_abort', 'this run has ended; start a new one')
+    requireThat(!ended, 'cpace_abort', 'this run of the protocol has ended; start a new run')
     ended = true
   }
 }
 
 function requireAd(received: Uint8Array, expected: Uint8Array): void {
   const same = equalBytes(received, expected)
-  requireThat(same, 'ad_mismatch', 'the other side named another log than the one verified here')
+  requireThat(same, 'ad_mismatch', 'the other side names other logs than this side has verified')
 }
 
 /**

@@ -57,7 +57,7 @@ export function checkReveal(commitment: Uint8Array, reveal: Reveal): void {
   requireThat(
     same,
     'commitment_mismatch',
-    'the device did not reveal the keys that it committed to',
+    'the values that the device revealed do not match its commitment',
   )
 }
 

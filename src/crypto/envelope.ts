@@ -71,10 +71,14 @@ export async function openEnvelope(
   requireThat(
     envelope.epoch === newest.epoch,
     'unknown_epoch',
-    'the envelope is for an epoch that was not opened here',
+    'the envelope is for a later epoch than the roster on this device has opened',
   )
   const sameHead = envelope.epoch_head === encodeBase64url(newest.epochHead)
-  requireThat(sameHead, 'wrong_epoch_head', 'the epoch was opened by another entry')
+  requireThat(
+    sameHead,
+    'wrong_epoch_head',
+    'another entry opened the epoch than the envelope names',
+  )
   requireThat(
     envelope.recipient === recipient,
     'wrong_recipient',
@@ -97,7 +101,7 @@ export async function openEnvelope(
   requireThat(
     committed,
     'k_commit_mismatch',
-    'the secret is not the one to which the entry that opened the epoch commits',
+    'the secret does not match the commitment in the entry that opened the epoch',
   )
   return k
 }

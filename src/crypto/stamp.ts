@@ -204,7 +204,11 @@ export function* verifyingStamp(
   // A receipt that states a revoked key decides as well, because a truncated log would hide the
   // revocation.
   const keyStatus = receipt?.key_status ?? (device.revokedAt === null ? 'active' : 'revoked')
-  requireThat(keyStatus === 'active', 'revoked_key', 'the key is revoked, and no receipt is older')
+  requireThat(
+    keyStatus === 'active',
+    'revoked_key',
+    'the key is revoked, and no receipt proves that the stamp is older than the revocation',
+  )
 
   return {
     payload: stamp,
@@ -223,7 +227,7 @@ function checkContent(stamp: StampPayload, content: Uint8Array): void {
   const same = encodeBase64url(sha256(content)) === stamp.sha256
   requireThat(same, 'digest_mismatch', 'this is not the content that was stamped')
   const fits = stamp.len === null || stamp.len === content.length
-  requireThat(fits, 'len_mismatch', 'the stamp names another length')
+  requireThat(fits, 'len_mismatch', 'the content has another length than the stamp names')
 }
 
 function verifyReceipt(text: string, stamp: string, jti: string, key: PublicJwk): ReceiptPayload {

@@ -121,7 +121,13 @@ function wordsForAll(
   at: number,
 ) {
   if (meant.purpose !== undefined || meant.listener !== undefined)
-    throw invalid('query', [{ path: 'challenge', message: 'Also give the word of the listener.' }])
+    throw invalid('query', [
+      {
+        path: 'challenge',
+        message:
+          'A purpose or a listener needs a challenge. Also give the challenge word that the listener said.',
+      },
+    ])
   return codes.toSay(id, at)
 }
 
@@ -131,7 +137,7 @@ function wordsForAll(
  */
 function requireWordsFor(invite: readonly unknown[]): void {
   if (invite.length > 0 && invite.length <= MOST_OPEN) return
-  const message = `Words are only for invited people. Invite 1 to ${MOST_OPEN} people with them.`
+  const message = `Words are only for invited people. A request for words must invite 1 to ${MOST_OPEN} people.`
   throw invalid('body', [{ path: 'words', message }])
 }
 

@@ -57,7 +57,7 @@ const away = (since: number) => ({
 function sentence(since: number | null, device: LocalDevice | null): string {
   if (since === null) return ''
   const works = device === null ? '' : ' Words, word checks and stamps still work.'
-  return ` The account server has not answered since ${timeAt(since)}: lists and changes fail until it does.${works}`
+  return ` The account server has not answered since ${timeAt(since)}: lists and changes fail until it answers.${works}`
 }
 
 /**

@@ -112,7 +112,7 @@ export const verify: Handlers['verify'] = {
       throw invalid('body', [
         {
           path: 'expect',
-          message: 'Leave it out, because the challenge already names who has to answer.',
+          message: 'Leave out expect, because the challenge already names who has to answer.',
         },
       ])
     const device = challenge === undefined ? context.device : context.local

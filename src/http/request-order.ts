@@ -203,8 +203,8 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
         const end = endOfPiece(bytes, at)
         parse(end - at === bytes.length ? bytes : bytes.subarray(at, end))
         at = end
-        // This request body is read more slowly than it is sent. Node resumes the socket when it is
-        // read.
+        // This request body is read more slowly than it is sent. Node resumes the socket when the
+        // body is read.
         if (socket.isPaused()) {
           later(bytes.subarray(at))
           return

@@ -25,8 +25,8 @@ import {
 } from './faults.ts'
 
 /**
- * Returns the content of `file`, the PEM file that SVC_CA_FILE names. Its certificate authorities
- * are trusted in addition to the known ones. Returns null if `file` is null.
+ * Returns the content of `file`, the PEM file that SVC_CA_FILE names; null if `file` is null. The
+ * certificate authorities in it are trusted in addition to those that Node trusts by default.
  * @throws StartError if it cannot be read
  */
 export function readAuthority(file: string | null): string | null {

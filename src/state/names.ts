@@ -40,7 +40,7 @@ export function nameRows(db: DatabaseSync) {
   )
   const remove = statement(db, 'delete from names where account = ? and kind = ?')
   const removeAll = statement(db, `delete from names where account = ? and kind <> 'self'`)
-  // One SQL statement, because each execution costs more than its look-up.
+  // One SQL statement for all look-ups, because executing a statement costs more than a look-up.
   const ofOthers = statement<{ found: number }>(
     db,
     `select exists (select 1 from names

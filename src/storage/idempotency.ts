@@ -49,7 +49,7 @@ export const OPERATION_KEPT_MS = 24 * 3_600_000
 export const inProgress = () =>
   new AppError(
     'in_progress',
-    'A request with this Idempotency-Key is still being processed. Repeat this one in a moment.',
+    'A request with this Idempotency-Key is still being processed. Repeat this request in a moment.',
     { headers: { 'Retry-After': '1' } },
   )
 

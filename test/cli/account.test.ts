@@ -297,11 +297,11 @@ describe('a machine account’s key file', () => {
       'an error (RFC 6749 section 5.2)',
       401,
       '{"error":"invalid_client","error_description":"unknown \\u001b[2Jkey"}',
-      /No token \(invalid_client\): unknown �\[2Jkey Check that http:\S+ is the SVC_PUBLIC_URL of the server, that the clock of this machine is right/,
+      /The account server issued no token \(invalid_client\): unknown �\[2Jkey Check that http:\S+ is the SVC_PUBLIC_URL of the server, that the clock of this machine is right/,
     ],
-    ['a page', 200, '<html>', /not as a token endpoint/],
-    ['a redirect', 302, '', /answers 302 and not as a token endpoint/],
-    ['an incomplete token', 200, '{"access_token":"csm_x"}', /not as a token endpoint/],
+    ['a page', 200, '<html>', /not in the form of a token endpoint/],
+    ['a redirect', 302, '', /answered with status 302, and not in the form of a token endpoint/],
+    ['an incomplete token', 200, '{"access_token":"csm_x"}', /not in the form of a token endpoint/],
   ]
   for (const [what, status, body, says] of answers)
     it(`the token endpoint answers with ${what}`, async (t) => {

@@ -36,7 +36,7 @@ test('audit verify: with and without a running daemon, with a noted head, with a
   writeFileSync(path, text.replace('started', 'stopped'))
   const changed = await verify(dir)
   assert.equal(changed.code, EXIT.failed)
-  assert.match(changed.stdout, /audit\.jsonl, line 2: it does not follow from the previous line/)
+  assert.match(changed.stdout, /Line 2 of audit\.jsonl does not follow from the previous line/)
 
   // A log that an attacker rewrites completely is a valid chain, but another one.
   writeFileSync(

@@ -40,7 +40,7 @@ describe('verify --challenge and code --challenge', () => {
 
     const other = await check(typing(says('pay 99000 to 1234')))
     assert.equal(other.code, EXIT.notVerified, other.err)
-    assert.match(other.out, /^Not verified: different words, person or purpose\./)
+    assert.match(other.out, /^Not verified: the words, the person or the purpose differ\./)
 
     // A malformed input does not count as an attempt; the right input then verifies on any
     // connection.
@@ -70,7 +70,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.match(shown.out, /^[a-z]+ [a-z]+ [a-z]+\n$/)
     assert.match(
       shown.err,
-      /^These words are for the purpose "pay1200" and only for an account that calls itself "[^"\s]+"\. Say them only/,
+      /^These words are for the purpose "pay1200" and only for an account that calls itself "[^"\s]+"\. Say the words only/,
     )
     assert.doesNotMatch(shown.err, /acc_/)
     assert.notEqual(shown.out.trim(), (await bob.json('code', bank)).words)
@@ -94,7 +94,7 @@ describe('verify --challenge and code --challenge', () => {
     await bob.good(['sync'])
     assert.match(
       await bob.refused('code', club, '--challenge', 'matador'),
-      /--listener: .*Name the one who gave the challenge.*"countersignd connection members con_/,
+      /--listener: .*Name the member who gave the challenge.*"countersignd connection members con_/,
     )
     const says = (listener: string) => async (word: string) =>
       (await bob.json('code', club, '--challenge', word, '--listener', listener)).words as string
@@ -115,7 +115,7 @@ describe('verify --challenge and code --challenge', () => {
     for (const [args, said] of [
       [
         ['verify', '--challenge', ...WRONG.split(' ')],
-        /together with --challenge: it first gives you a word to say/,
+        /together with --challenge\. The command first shows you a word to say/,
       ],
       [['verify', '--challenge', '--expect', ada.id], /is not the id of a connection/],
       [
@@ -124,7 +124,7 @@ describe('verify --challenge and code --challenge', () => {
       ],
       [['verify', '--purpose', 'Pay 12', WRONG], /--purpose can only be used with --challenge/],
       [['code', guest, '--challenge', 'matador'], /a guest cannot give a challenge/],
-      [['code', guest, '--purpose', 'Pay 12'], /Give --challenge too/],
+      [['code', guest, '--purpose', 'Pay 12'], /Add --challenge with the word/],
     ] as const) {
       const { code, err } = await ada.on(args)
       assert.equal(code, EXIT.usage, err)

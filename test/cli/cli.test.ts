@@ -232,7 +232,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
         assert.deepEqual(await cli(args), {
           code: EXIT.failed,
           out: '',
-          err: `countersignd: There is no ${kind} with this id. "countersignd ${list}" shows them.\n`,
+          err: `countersignd: There is no ${kind} with this id. "countersignd ${list}" lists the ids.\n`,
         })
       })
 

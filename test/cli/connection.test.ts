@@ -150,7 +150,10 @@ test('the only owner deletes a connection for all members, who can then delete i
   } = await connected(t, 'bob')
   const words = await says(bob, id)
   const asked = await ada.good(['connection', 'delete', id], { person: () => 'delete' })
-  assert.match(asked.err, /only owner, so it ends permanently for you and for the other member/)
+  assert.match(
+    asked.err,
+    /only owner of the connection, so it ends permanently for you and for the other member/,
+  )
   assert.deepEqual((await ada.json('connection', 'list')).items, [])
   await bob.good(['sync'])
   assert.equal((await bob.json('connection', 'show', id)).state, 'ended')

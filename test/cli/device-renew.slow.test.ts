@@ -53,7 +53,7 @@ test('a backup from before a renewal: the restored device renews again, and gets
   await good(['restore', file, '--passphrase-file', passphrase])
   const { err } = await good(['sync'])
   assert.match(err, /restored from a backup .* has renewed it again/)
-  assert.match(err, /sealed to a key that this device no longer has.*seals it again/)
+  assert.match(err, /sealed to a key that this device no longer has.*seals the secret again/)
   await bob.good(['sync'])
   assert.equal((await good(['sync'])).err, '')
   const { words } = await bob.json('code', id)

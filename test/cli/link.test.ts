@@ -71,7 +71,7 @@ test('a link is made, used and deleted', async (t) => {
   const moved = await ada.good(['link', 'slug', id, 'new-desk'])
   assert.equal(moved.out, `${url.replace('the-desk', 'new-desk')}\n`)
   assert.equal((await ada.good(['link', 'delete', id])).err, `Deleted ${id}.\n`)
-  assert.match(await ada.refused('link', 'delete', id), /"countersignd link list" shows them/)
+  assert.match(await ada.refused('link', 'delete', id), /"countersignd link list" lists the ids/)
   assert.deepEqual(await ada.json('link', 'requests'), { items: [] })
 })
 

@@ -104,13 +104,13 @@ test('an external member: created, sent a guest code by mail, deleted with the c
   const forNobody = await ada.json('guest', 'create', '--label', 'Garden')
   assert.match(
     await ada.refused('guest', 'send', forNobody.id),
-    /Give --to with an e-mail address, because this guest code is not for/,
+    /This guest code has no external member with an e-mail address\. Give the address with --to/,
   )
   assert.match(await ada.refused('guest', 'send', 'gst_1'), /There is no guest code with this id/)
   for (const wrong of ['ext_1', `ext_${'0'.repeat(26)}`])
     assert.match(
       await ada.refused('guest', 'create', '--label', 'x', '--for', wrong),
-      /There is no external member with this id\. "countersignd external list" shows them/,
+      /There is no external member with this id\. "countersignd external list" lists the ids/,
     )
 
   assert.match((await ada.good(['external', 'delete', id])).err, /^Deleted ext_.* and revoked/)

@@ -87,7 +87,7 @@ test('alerts are made, fired, changed and deleted', async (t) => {
   const { out } = await ada.good(['notification', 'list'])
   assert.match(
     out,
-    /The alert "Groups" of "Acme" fired\n.*a group was made 2 times or more within 120 min/,
+    /The alert "Groups" of "Acme" fired\n.*a group was created 2 times or more within 120 min/,
   )
 
   const alert = (...args: string[]) => ada.json('org', 'alert', ...args)

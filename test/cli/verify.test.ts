@@ -49,7 +49,7 @@ describe('verify --expect', () => {
     const at = Date.now()
     assert.match(
       await ada.refused('verify', '--expect', newId('con_', at), ...WRONG),
-      /There is no connection with this id. "countersignd connection list" shows them./,
+      /There is no connection with this id. "countersignd connection list" lists the ids./,
     )
     assert.match(
       await ada.refused('verify', '--expect', newId('acc_', at), ...WRONG),

@@ -12,7 +12,8 @@ import { type Desk, connected, takenIn, three, worldOf } from '../world/world.ts
 import { instead } from '../world/interceptor.ts'
 
 const DAY_MINUTES = 24 * 60
-const HINT = /^Not proven: words from before a change on \d{4}-\d\d-\d\d\. Ask them to open the app/
+const HINT =
+  /^Not proven: words from before a change on \d{4}-\d\d-\d\d\. Ask the person to open the app/
 
 /** Returns Ada, who rotated by routine, and Bob and Cy, who have not synced since. */
 async function rotated(t: TestContext) {

@@ -57,7 +57,7 @@ describe('a member who suspends a connection repeatedly', () => {
     const { message } = await noWords(ada.device(), ada.account(), id)
     assert.match(
       message,
-      new RegExp(`"bob" held it up more than three times in a day: .*${bob.id}`),
+      new RegExp(`"bob" has suspended the connection more than three times in a day: .*${bob.id}`),
     )
   })
 })

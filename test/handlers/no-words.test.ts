@@ -42,15 +42,15 @@ describe('after a member was reset', () => {
     const { world, ada, cy, id } = await three(t)
     const anew = await world.reset('bob')
     for (const desk of [anew, ada, cy]) await desk.sync()
-    const there = `"countersignd trust confirm ${anew.id}" there.`
-    const without = ` Without that, the others get a new secret within ten minutes ("countersignd rotate ${id}" creates it now), and "bob" gets none.`
+    const there = `"countersignd trust confirm ${anew.id}" on a device of that owner.`
+    const without = ` Without a confirmation, the other members get a new secret within ten minutes ("countersignd rotate ${id}" creates it now), and "bob" gets no secret.`
     assert.equal(
       await refused(anew, id),
-      `changed_unverified: "ada" has to confirm your new keys first. After comparing the safety numbers, run ${there}`,
+      `changed_unverified: "ada" has to confirm your new keys first: compare the safety number, then run ${there}`,
     )
     assert.equal(
       await refused(cy, id),
-      `changed_unverified: "ada" has to confirm the new keys of "bob" first. After comparing the safety numbers, run ${there}${without}`,
+      `changed_unverified: "ada" has to confirm the new keys of "bob" first: compare the safety number, then run ${there}${without}`,
     )
     assert.equal(await refused(ada, id), `${confirmHere(anew.id, id, 'not followed')}${without}`)
     await confirm(ada, anew.id)
@@ -83,7 +83,7 @@ describe('after a member was reset', () => {
     assert.match(await refused(anew, id), /your new keys first, but no owner is left.*create a new/)
     assert.match(
       await refused(bob, id),
-      /^changed_unverified: .* the new keys of "ada" first, but no owner is left.* create a new one\.$/,
+      /^changed_unverified: .* the new keys of "ada" first, but no owner is left.* create a new connection\.$/,
     )
   })
 

@@ -120,7 +120,7 @@ describe('an answer of the daemon', () => {
     const { client, daemon } = await asking(t, (req) => req.socket.destroy())
     const { isError, told } = await call(client, 'tags_create', { name: 'Bank' })
     assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
-    assert.match(told.message, /may have taken effect anyway/)
+    assert.match(told.message, /may have taken effect nevertheless/)
     assert.equal(daemon.asked.length, 1, 'asked once, not again')
   })
 

@@ -14,7 +14,7 @@ import { RecoverySignature, ResetPlan, recovery } from './recovery.ts'
 
 /** A warning to the user, shown before they type the words of a new device. */
 export const APPROVAL_WARNING =
-  'This gives another device full access to your account. Its screen must be in front of you. Never type words that someone tells you.'
+  'Approving gives the new device full access to your account. The screen of the new device must be in front of you. Never type words that another person dictates to you.'
 
 /** Four words, as the user read them on another screen. */
 const FourWords = v.pipe(v.string(), v.maxLength(400))

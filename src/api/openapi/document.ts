@@ -51,8 +51,8 @@ const CONFIG = {
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   // JSON Schema cannot express a check. The schema's description states it.
   ignoreActions: ['check'],
-  // Patterns in JSON Schema have no flags and are read as ECMA-262 with `u`. The patterns of this
-  // project are written for that, so only their source is used.
+  // Patterns in JSON Schema have no flags and are read as ECMA-262 with the flag `u`. All patterns
+  // of this project are written for the flag `u`, so only their source is used.
   overrideAction: ({ valibotAction: action, jsonSchema }) =>
     action.type === 'regex' && 'requirement' in action && action.requirement instanceof RegExp
       ? { ...jsonSchema, pattern: action.requirement.source }

@@ -45,11 +45,11 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   },
   invalid_token: {
     meaning: 'The token is unknown, expired or revoked. The answer does not distinguish these.',
-    remedy: 'Create another one. `GET /api/v1/api-tokens` lists the valid ones.',
+    remedy: 'Create another token. `GET /api/v1/api-tokens` lists the valid tokens.',
   },
   forbidden: {
     meaning:
-      'The token is sufficient, but this account may not do this. It needs another role or owner, or its device waits for approval.',
+      'The token is sufficient, but this account may not do this. The account needs another role, does not own the object, or its device waits for approval.',
     remedy: 'The message says who may do it. Ask them, or approve the device.',
   },
   host_not_allowed: {
@@ -58,7 +58,7 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
       'Use the address that the daemon prints when it starts. The message lists all addresses.',
   },
   insufficient_scope: {
-    meaning: 'The token’s scope is too narrow. `required_scope` names the needed one.',
+    meaning: 'The token’s scope is too narrow. `required_scope` names the scope that is needed.',
     remedy: 'Use a token with that scope. Nothing was changed.',
   },
   origin_not_allowed: {
@@ -103,7 +103,8 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   },
   in_progress: {
     meaning: 'A request with the same `Idempotency-Key` is still being processed.',
-    remedy: 'Repeat it after `Retry-After` seconds to get the answer of the first one.',
+    remedy:
+      'Repeat the request after `Retry-After` seconds to get the answer of the first request.',
   },
   invalid_state: {
     meaning: 'The object of the request is in a `state` that does not allow this.',

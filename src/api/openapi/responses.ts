@@ -19,7 +19,8 @@ const errorResponse = (codes: readonly ErrorCode[], description: string) => ({
   },
 })
 
-const OTHER = 'Any other error, in the one shape. Any request may meet those that are shown.'
+const OTHER =
+  'Any other error, in the same form. Any request can get the errors that are shown here.'
 
 const PREFIX = '#/components/responses/'
 

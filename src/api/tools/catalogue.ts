@@ -88,7 +88,7 @@ export function toolCatalogue({
       title: 'Countersign tools',
       version,
       description:
-        'What a model may do with the account of this machine, one operation a tool; each answers as its route in /api/v1/openapi.json.',
+        'What a model may do with the account of this machine. Each tool is one operation and returns the answer of its route in /api/v1/openapi.json.',
       license,
     },
     servers: [{ url: server }],

@@ -34,10 +34,11 @@ const plural = (count: number, one: string) => `${count} ${one}${count === 1 ? '
 export const auditVerify: Command = {
   usage: '[--head HASH] [--json]',
   help: `
-Checks that no line of the audit log in the state folder was changed, removed or inserted, in all its files. It
-only reads the log, and can run while a daemon is running. The head that it prints is the hash of the last line.
-Note the head somewhere else: with --head, a later check shows whether the log still contains that line. The
-exit code is 1 if a line was changed, removed or inserted, or if the log does not contain the head.
+Checks all files of the audit log in the state folder: no line may have been changed, removed or inserted. The
+command only reads the log, and can run while a daemon is running. It prints the head of the log: the hash of the
+last line. Keep the head outside this machine. With --head, a later check shows whether the log still contains the
+line with this hash. The exit code is 1 if a line was changed, removed or inserted, or if the log does not contain
+the head.
 
   --head HASH   a head that an earlier check printed`,
   options: { head: { type: 'string' } },
@@ -57,7 +58,7 @@ exit code is 1 if a line was changed, removed or inserted, or if the log does no
     print({ ok: isGood, ...told, knows_head: knowsHead }, [
       fault === null
         ? `${plural(lines, 'line')}, each matches the line before it`
-        : `${fault.file}, line ${fault.row}: it ${fault.what}. The lines from there on were changed.`,
+        : `Line ${fault.row} of ${fault.file} ${fault.what}. The log was changed at this line or after it.`,
       ...(from === null ? [] : [`from   ${from}`, `to     ${to}`]),
       ...(before === 0
         ? []

@@ -184,7 +184,7 @@ export const restoreCommand: Command = {
   help: `
 Restores a backup made by "countersignd backup" into the state folder, which must be new or empty. No daemon may
 be running with that folder. Either the whole backup is restored, or nothing. The secrets are stored in the
-keychain of this machine; SVC_KEYCHAIN selects which one, as at the first start of a daemon.
+keychain of this machine. As at the first start of a daemon, SVC_KEYCHAIN selects the kind of keychain.
 
 A device must never run in two places. Before you start the restored daemon, stop the original one permanently.
 Changes made after the backup are lost. In particular, tokens that were revoked after the backup are valid again.

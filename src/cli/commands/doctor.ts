@@ -149,8 +149,8 @@ export const doctorCommand: Command = {
   help: `
 Checks everything that may be wrong with this installation: configuration, files, databases, daemon, ports,
 keychain, clock, account and account server. Each line shows the result (ok, warn or fail), what was found, and
-what to do about it. The command changes nothing. It works whether or not the daemon is running. The exit code
-is 1 if a check fails.`,
+what to do about it. The command changes nothing, and works with or without a running daemon. The exit code is 1 if a
+check fails.`,
   // This command starts a subprocess of itself with the option `--parts`.
   options: { parts: { type: 'string' } },
   args: [0, 0],

@@ -60,7 +60,7 @@ const listed = ({ exports }: Api) => every((query) => exports.list(query))
 const isRunning = ({ state }: Export) => state === 'queued' || state === 'building'
 
 /**
- * Requests an export and returns its id. If one is already being built, returns the id of that one.
+ * Requests an export and returns its id. If an export is already being built, returns its id.
  */
 async function begun(api: Api): Promise<string> {
   try {

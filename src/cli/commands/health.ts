@@ -117,7 +117,7 @@ Checks that the daemon answers and proves its identity. The command needs no tok
 code is 0 if the daemon answers, otherwise 9.
 
   --wait SECONDS   wait until the daemon answers, at most for this number of seconds
-  --pid PID        with --wait: stop waiting when this process has ended (in a unit file: $MAINPID)`,
+  --pid PID        with --wait: stop waiting when this process has ended (in a systemd unit file: $MAINPID)`,
   options: { wait: { type: 'string' }, pid: { type: 'string' } },
   args: [0, 0],
   async run(invocation) {

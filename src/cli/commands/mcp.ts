@@ -85,11 +85,10 @@ export const mcpCommand: Command = {
   help: `
 Serves the Model Context Protocol on standard input and output, for programs that start their MCP servers
 themselves. It forwards calls to the running daemon ("countersignd serve"), and ends when its standard input
-ends. While no daemon is running, every call returns an error that says so. Calls work again as soon as a daemon
-is running.
+ends. While no daemon is running, every call fails. Calls work again as soon as a daemon is running.
 
-  --scope SCOPE   the calls that are allowed, as with the scope of an API token: read, write or full. Only full
-                  includes managing organisations and API tokens (default: write)`,
+  --scope SCOPE   which calls are allowed: read, write or full, with the same meaning as for an API token. Only full
+                  allows managing organisations and API tokens (default: write)`,
   options: { scope: { type: 'string', default: 'write' } },
   args: [0, 0],
   async run({ config, io, options }) {

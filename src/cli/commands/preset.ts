@@ -55,10 +55,11 @@ const CHANGES = {
 
 const HELP = `
   --name NAME        the name of the preset
-  --tag ID           a tag for the connection; can be given several times
-  --favorite         mark the connection as a favourite
+  --tag ID           a tag that each new connection gets; can be given several times
+  --favorite         mark each new connection as a favourite
   --message TEXT     the text that invited people see, also in the mail
-  --expires-in 7d    how long an invitation is valid: 1 hour to 30 days (default: 14 days)`
+  --expires-in 7d    how long invitations to the connection are valid: from 1 hour to 30 days. If a preset does not
+                     set this, its invitations are valid for 14 days`
 
 export const presetCreate = createCommand({
   usage: '--name NAME [--tag ID]… [--favorite] [--message TEXT] [--expires-in 7d] [--json]',
@@ -79,11 +80,12 @@ export const presetUpdate = updateCommand({
   usage:
     'ID [--name NAME] [--tag ID]… [--favorite] [--message TEXT] [--expires-in 7d] [--no-tags] [--no-favorite] [--no-message] [--no-expires-in] [--json]',
   help: `
-Changes a preset. Connections that were created with it stay as they are, but later invitations to them use the
-changed preset.
+Changes a preset. Settings without an option stay unchanged; --tag replaces all tags of the preset. Connections that
+were created with the preset keep their tags and their mark as a favourite, but later invitations to them use the
+changed message and period.
 ${HELP}
 
-  --no-tags, --no-favorite, --no-message, --no-expires-in   remove this setting from the preset`,
+  --no-tags, --no-favorite, --no-message, --no-expires-in   remove the setting from the preset`,
   fields: CHANGES,
   remedy: '"countersignd preset update --help" lists the options.',
   work: (api, id, body) => api.presets.update({ id, body }),
@@ -92,7 +94,7 @@ ${HELP}
 
 export const presetDelete = deleteCommand({
   kind: 'preset',
-  help: 'Deletes a preset. Connections that were created with it stay as they are.',
+  help: 'Deletes a preset. Connections that were created with it are kept.',
   work: (api, id) => api.presets.delete({ id }),
 })
 

@@ -26,8 +26,8 @@ Adds an e-mail address to the account. A link is mailed to the address: open the
 you can sign in with codes that are mailed to this address, and invitations to it reach your account.
 
 If you run the command again, a new link is mailed and the previous link is no longer valid. At most three such
-mails per hour are sent to one address, from all accounts together. After that, no mail is sent and the newest
-link stays valid.`,
+mails per hour are sent to one address, from all accounts together. When this limit is reached, no further mail is
+sent, and the link in the newest mail stays valid.`,
   args: [1, 1],
   async run({ args: [address = ''], withApi, print, say }) {
     const made = await withApi((api) => api.emails.create({ body: { address } }))
@@ -70,7 +70,7 @@ const PROFILE = {
 export const profileSet: Command = {
   usage: '[--name NAME] [--handle HANDLE | --no-handle] [--headline TEXT | --no-headline] [--json]',
   help: `
-Changes your profile. What you do not give stays as it is. Everyone who knows the id of your account can see the
+Changes your profile. Fields without an option stay unchanged. Everyone who knows the id of your account can see the
 name and the handle.
 
   --name NAME       your name
@@ -129,13 +129,13 @@ export const preferencesSet: Command = {
   usage:
     '[--locale TAG] [--time-zone ZONE] [--public-code on|off] [--email-notifications on|off] [--findable-by-email on|off] [--json]',
   help: `
-Changes your preferences. What you do not give stays as it is.
+Changes your preferences. Preferences without an option stay unchanged.
 
   --locale TAG                   your language, for example en or de-CH
   --time-zone ZONE               your time zone, for example Europe/Zurich
-  --public-code on|off           whether you have words for people who are not connected to you. "countersignd
-                                 profile" shows you the words; other people check them with
-                                 "countersignd verify --public"
+  --public-code on|off           whether you have a public code: three words that prove who you are to people who are
+                                 not connected to you. "countersignd profile" shows you the words. Other people check
+                                 them with "countersignd verify --public"
   --email-notifications on|off   whether you get mails about invitations and alerts
   --findable-by-email on|off     whether people who know one of your e-mail addresses can follow you by it`,
   options: optionsOf(PREFERENCES),

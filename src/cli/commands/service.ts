@@ -136,7 +136,7 @@ export const serviceCommands = (machineOf: MachineOf, purge: Purge) =>
 Installs the daemon as a service: copies the executable to its place, writes the service definition for
 systemd, launchd or the Windows Task Scheduler, starts the service, and waits until the daemon answers. If the
 service is already installed, this version replaces the installed one and keeps the state and the settings.
-To see beforehand what is written and run, use "countersignd service print".
+"countersignd service print" shows beforehand which files are written and which commands are run.
 
 ${SCOPE_HELP}`,
       options: SCOPES,
@@ -240,7 +240,7 @@ ${SCOPE_HELP}`,
 Prints what "countersignd service install" would write and run, without changing anything.
 
 ${SCOPE_HELP}
-  --platform SYSTEM   the system to print the definition for: linux, darwin or win32 (default: this system)`,
+  --platform SYSTEM   the operating system of the definition: linux, darwin or win32 (default: this system)`,
       options: { ...SCOPES, platform: { type: 'string' } },
       args: [0, 0],
       async run(invocation) {

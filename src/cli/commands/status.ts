@@ -41,10 +41,10 @@ export const syncCommand: Command = {
   usage: '[--clock-is-right] [--json]',
   help: `
 Fetches new data from the account server and uploads the new data of this device. A daemon does this by itself
-when it starts and every few minutes. Without a daemon, run this command before "countersignd verify", which is
-inconclusive otherwise.
+when it starts and every few minutes. If no daemon is running, run this command before "countersignd verify".
+Without a recent sync, the result of "countersignd verify" is inconclusive.
 
-  --clock-is-right   confirm that the clock of this machine shows the right time now, after it was ahead. Use it only
+  --clock-is-right   confirm that the clock of this machine was ahead and now shows the right time. Use this option only
                      with an embedded account: with an account server, each sync checks the clock`,
   options: { 'clock-is-right': { type: 'boolean' } },
   args: [0, 0],

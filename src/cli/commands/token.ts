@@ -32,8 +32,7 @@ export const tokenList = listCommand({
 export const tokenCreate = createCommand({
   usage: '--name NAME --scope read|write|full [--label LABEL] [--expires-in 30d] [--json]',
   help: `
-Creates an API token and prints it. The token is shown only once. The command works whether or not the daemon is
-running.
+Creates an API token and prints it. The token is shown only once. The command works with or without a running daemon.
 
   --name NAME         the purpose of the token
   --scope SCOPE       what the token allows:

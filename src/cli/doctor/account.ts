@@ -30,7 +30,7 @@ function nobody({ config }: DoctorContext): Finding {
     if (machineKeyIn(config.credentialsDir ?? null) !== null)
       return warn(
         NAME,
-        'not signed in yet; there is a machine account key among the credentials, which the daemon signs in with',
+        'not signed in yet; the daemon signs in with the machine account key that is among its credentials',
         'countersignd serve',
       )
   } catch (error) {

@@ -107,7 +107,7 @@ export const configurationCheck: DoctorCheck = {
       fail(
         NAME,
         fault.message,
-        'Correct that setting in the environment of countersignd: in the shell, or in the unit of the service.',
+        'Correct the setting in the environment of countersignd: in the shell, or in the unit of the service.',
       ),
     )
     return [...faults, ...(faults.length === 0 ? [ok(NAME, inForce(ground))] : [])]

@@ -79,7 +79,7 @@ function running(ground: DoctorContext, holding: Extract<Holding, { state: 'prov
     found,
     warn(
       NAME,
-      `it listens on ${address}, but the environment of this command has ${configured}`,
+      `the daemon listens on ${address}, but the environment of this command has ${configured}`,
       'Set the same SVC_HTTP_BIND and SVC_HTTP_PORT for both: programs that use these settings look for the daemon at the wrong address.',
     ),
   ]

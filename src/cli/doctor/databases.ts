@@ -150,7 +150,7 @@ export function auditApart(stateDir: string): Finding[] {
       return [
         fail(
           NAME,
-          `${fault.file}, line ${fault.row}: it ${fault.what}; the lines from there on were changed`,
+          `line ${fault.row} of ${fault.file} ${fault.what}; the log was changed at this line or after it`,
           'countersignd audit verify (then compare the log with a backup to see what was changed)',
         ),
       ]

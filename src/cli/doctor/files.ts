@@ -183,7 +183,7 @@ function parents(dir: string): Finding[] {
       found.push(
         fail(
           FOLDER,
-          `its parent folder ${path} belongs to user ${uid}, who can replace the state folder`,
+          `the parent folder ${path} belongs to user ${uid}, who can replace the state folder`,
           'Set SVC_STATE_DIR to a folder inside one of your own folders.',
         ),
       )
@@ -191,7 +191,7 @@ function parents(dir: string): Finding[] {
       found.push(
         fail(
           FOLDER,
-          `every user can write to its parent folder ${path} and can replace the state folder`,
+          `every user can write to the parent folder ${path} and can replace the state folder`,
           `chmod o-w ${shellQuoted(path)}`,
         ),
       )
@@ -199,7 +199,7 @@ function parents(dir: string): Finding[] {
       found.push(
         warn(
           FOLDER,
-          `group ${gid} can write to its parent folder ${path}, so the members of the group can replace the state folder`,
+          `group ${gid} can write to the parent folder ${path}, so the members of the group can replace the state folder`,
           `chmod g-w ${shellQuoted(path)}`,
         ),
       )
@@ -217,7 +217,7 @@ function room(path: string): Finding[] {
       : [
           warn(
             FOLDER,
-            `it is on a network file system (${network}), where locks and databases may fail`,
+            `the folder is on a network file system (${network}), where locks and databases may fail`,
             'Set SVC_STATE_DIR to a folder on a disk of this machine.',
           ),
         ]

@@ -79,11 +79,11 @@ function unrecorded({ keychain }: Partial<Config>): Finding {
   if (keychain === 'os' && why !== null)
     return fail(
       NAME,
-      `none is chosen yet, SVC_KEYCHAIN is "os", and ${why}`,
+      `no keychain is chosen yet. SVC_KEYCHAIN is "os", but ${why}`,
       'Start the daemon in the desktop session of the user, or run: export SVC_KEYCHAIN=file',
     )
   const first = keychain === 'file' || why !== null ? 'encrypted files' : "the operating system's"
-  return ok(NAME, `none is chosen yet; the first start would use ${first}`)
+  return ok(NAME, `no keychain is chosen yet; the first start would use ${first}`)
 }
 
 export const keychainCheck: DoctorCheck = {
@@ -97,7 +97,7 @@ export const keychainCheck: DoctorCheck = {
       (await apart(NAME)) ?? [
         fail(
           NAME,
-          'it does not answer, because it is locked or the keychain service hangs',
+          'the keychain does not answer, because it is locked or the keychain service hangs',
           UNLOCK,
         ),
       ]

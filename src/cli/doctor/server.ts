@@ -64,7 +64,7 @@ function wentBack({ memory, now }: DoctorContext): Finding[] {
   return [
     fail(
       CLOCK,
-      `it was set back: words were checked here ${durationText(ahead * PERIOD_S * 1000)} later than it shows, and no words verify until it reaches that time`,
+      `the clock was set back: this device last checked words at a time ${durationText(ahead * PERIOD_S * 1000)} later than the clock shows, and no words verify until the clock reaches that time`,
       SET,
     ),
   ]

@@ -212,9 +212,10 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
     const faults = wasThere ? [] : putBack(machine, former)
     const what = wasThere
       ? await backTo(machine, former, begun)
-      : ['The service is not installed: what was written has been removed again.', ...faults].join(
-          '\n',
-        )
+      : [
+          'The service is not installed. All files that this command wrote have been removed again.',
+          ...faults,
+        ].join('\n')
     if (former.program === null) forgetProgram(machine, kept)
     if (!(error instanceof StartError)) throw error
     throw Object.assign(error, { message: `${error.message}\n${what}` })

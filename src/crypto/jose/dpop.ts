@@ -102,7 +102,11 @@ export async function verifyProof(
     'the proof is for another URL',
   )
   const fresh = Math.abs(found.iat - now) <= LEEWAY_S
-  requireThat(fresh, 'wrong_iat', `iat is over ${LEEWAY_S} s from the time here`) // check 11
+  requireThat(
+    fresh,
+    'wrong_iat',
+    `iat differs by more than ${LEEWAY_S} s from the time of this server`,
+  ) // check 11
   checkAth(optionalClaim(jwt, 'ath', string), accessToken) // check 12
   return found
 }
@@ -110,9 +114,17 @@ export async function verifyProof(
 /** Section 4.3 check 12: `ath` must match the request's token, and be absent without a token. */
 function checkAth(ath: string | null, accessToken: string | null): void {
   if (accessToken === null) {
-    return requireThat(ath === null, 'superfluous_ath', 'ath without an access token')
+    return requireThat(
+      ath === null,
+      'superfluous_ath',
+      'the proof has ath, but the request has no access token',
+    )
   }
-  requireThat(ath !== null, 'missing_ath', 'ath is missing for the access token')
+  requireThat(
+    ath !== null,
+    'missing_ath',
+    'the request has an access token, but the proof has no ath',
+  )
   requireThat(ath === athOf(accessToken), 'ath_mismatch', 'the proof is for another access token')
 }
 

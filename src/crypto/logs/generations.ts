@@ -182,7 +182,7 @@ export function replaceRecoveryKey(
       'there is a recovery_sig, but no recovery key is in force',
     )
   } else {
-    const message = 'the recovery key in force does not vouch for the new one'
+    const message = 'the recovery key in force has not signed the new recovery key'
     requireThat(signature !== undefined, 'missing_recovery_sig', message)
     requireThat(proven || isVouchedFor(entry, signature, inForce), 'bad_recovery_sig', message)
   }
@@ -225,7 +225,7 @@ function* vouchingKey(
     }
     yield
   }
-  throw new Refusal('bad_recovery_sig', 'no recovery key in force vouches for this reset')
+  throw new Refusal('bad_recovery_sig', 'no recovery key in force has signed this reset')
 }
 
 const isVouchedFor = (entry: ResetEntry | RecoveryEntry, signature: string, key: string): boolean =>

@@ -121,7 +121,7 @@ export function* applyKeyLogEntry(
 function firstState(entry: FirstEntry, proven: boolean): KeyLogState {
   verifySelfSigned(entry, 'seq0_not_self_signed', proven)
   const certified = accountIdOf(rawKeys(entry.keys), decodeBase64url(entry.salt))
-  const message = `the first keys belong to ${certified}, not to ${entry.account}`
+  const message = `the first keys make the account id ${certified}, not ${entry.account}`
   requireThat(certified === entry.account, 'account_mismatch', message)
   const generations = [{ root: 0, recovery: null, successor: null }]
   const state: KeyLogState = {

@@ -152,7 +152,7 @@ export function completeLog(
   const other = given.findIndex((jws, seq) => seq < remembered.length && jws !== remembered[seq])
   if (other !== -1) {
     verifyKeyLog(account, given)
-    const message = `entry ${other} is not the one stored here`
+    const message = `entry ${other} differs from the stored entry`
     throw new Refusal('key_log_forked', message, { entry: other })
   }
   return given.length < remembered.length ? remembered : given
@@ -178,7 +178,11 @@ export function checkOwnEntry(
     'own_keys_differ',
     'the key log names other keys for this device',
   )
-  requireThat(found.addedAt > seen, 'added_before', 'the device was added before it was approved')
+  requireThat(
+    found.addedAt > seen,
+    'added_before',
+    'the device was added to the key log before its approval began',
+  )
   // An entry after `seen` that adds a device in the same generation is an `add`, not a reset.
   const same = found.generation === generationAt(log, seen)
   requireThat(same, 'generation_changed', 'the account was reset before the device was added')

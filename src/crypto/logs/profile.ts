@@ -87,7 +87,7 @@ export function replaceProfile(kept: string | null, jws: string, log: KeyLog): S
     before === null ||
     profile.n > before.n ||
     (profile.n === before.n && isBelow(entryHash(jws), entryHash(kept)))
-  requireThat(isNewer, 'not_newer', `there already is a profile ${before?.n}`)
+  requireThat(isNewer, 'not_newer', `a profile with the number ${before?.n} already exists`)
   return profile
 }
 

@@ -157,7 +157,7 @@ export function applyRosterEntry(
   requireThat(
     (before === undefined) === (entry.op === 'open'),
     'bad_op',
-    'the first entry of a roster, and no other, must open it',
+    'the first entry of a roster must be open, and no later entry may be open',
   )
   requireThat(before?.ended !== true, 'ended', 'no entry may follow the end of a connection')
   requireEpoch(entry, before?.epoch ?? 0)
@@ -171,7 +171,7 @@ export function applyRosterEntry(
   // `readRosterEntry` has checked that the members of the op are present.
   const after = { ...bound, ...CHANGES[entry.op](bound, entry as Content, by) }
   const isOwned = after.members.some(({ role }) => role === 'owner')
-  requireThat(isOwned, 'last_owner', 'no owner would be left')
+  requireThat(isOwned, 'last_owner', 'the connection would have no owner after this entry')
   after.places.set(encodeBase64url(hash), entry.seq)
   return opensEpoch ? { ...after, ...newEpoch(after, entry, hash, keyLogs) } : after
 }
@@ -213,7 +213,11 @@ function seated(
   keyLogs: KeyLogs,
 ): readonly RosterMember[] {
   const seat = memberOf(members, actor)
-  requireThat(seq >= seat.logSeq, 'actor_log_back', 'actor_log names an earlier place than before')
+  requireThat(
+    seq >= seat.logSeq,
+    'actor_log_back',
+    'actor_log names an earlier place in the key log than an earlier entry',
+  )
   const isSeated = isLinked(keyLogs.get(actor)!, seat.generation, generation)
   requireThat(
     isSeated,
@@ -227,7 +231,11 @@ function requireRowsOf(members: readonly RosterMember[], { actor, logs = [] }: R
   const isOther = (account: string) =>
     account !== actor && members.some((one) => one.account === account)
   const areOthers = logs.every(({ account }) => isOther(account))
-  requireThat(areOthers, 'logs_not_member', 'logs names an account that is not another member')
+  requireThat(
+    areOthers,
+    'logs_not_member',
+    'logs may name only members, without the account that signs',
+  )
 }
 
 /** Returns the changes that result from opening an epoch. */
@@ -244,8 +252,7 @@ function newEpoch(
     members: members.map((one) => ({ ...one, coveredSeq: coveredBy(entry, one, keyLogs) })),
     leavers: [],
     unfit: (entry.logs ?? []).filter((row) => !fits(row, keyLogs)).map(({ account }) => account),
-    // An owner who removed itself chose the new K and so still knows it. Another member must
-    // rotate.
+    // An owner who removed itself chose the new K and still has it. Another member must rotate.
     rotationPending: members.every(({ account }) => account !== entry.actor),
   }
 }

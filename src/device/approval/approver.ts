@@ -127,7 +127,7 @@ function requireActive({ devices }: KeyLog, own: string): void {
 const otherDevice = () =>
   new AppError(
     'conflict',
-    'The key log already contains this device, revoked or with other keys. Sign in again on it.',
+    'The key log already contains the new device, but the device is revoked there or has other keys. Nothing was approved. Sign in again on the new device.',
   )
 
 /**

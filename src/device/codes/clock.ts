@@ -177,7 +177,8 @@ export function newClockWatch(of: {
     noted(at) {
       const isDue = reading === null || at - reading.wall_ms >= RENEWED_MS
       if (!isOwn || !isDue || state(at) !== 'steady') return
-      // A lag within DRIFT_MS stays in the reading, so that several small steps back add up.
+      // If the wall clock lags by less than DRIFT_MS, the reading keeps the lag, so that several
+      // small steps back add up.
       measured(reading === null ? at : Math.max(at, expectedAt(reading, uptime.exact())))
     },
   }

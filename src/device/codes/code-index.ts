@@ -2,8 +2,8 @@
  * The index of codes: finds the speakers of given words, for a few windows at a time.
  *
  * The codes of a window are computed into a hash table in small steps, so that no request waits for
- * the whole table. Look-ups are correct at any time: the index knows how many speakers are in a
- * table and adds the missing ones first, and it computes each code again that it finds.
+ * the whole table. Look-ups are correct at any time: the index counts the speakers in a table,
+ * adds the missing speakers before a look-up, and computes every code that it finds again.
  *
  * The intake reads connections and active guest codes from the state one by one, because decrypting
  * a secret takes about 50 µs. It adds nothing before the first look-up. After that, it adds each
@@ -237,7 +237,8 @@ export function newIntake({
     drop(id)
     const subject = readSubject(state, account, id)
     if (subject === null) return
-    // All members are in the connection that replaced this one, so its words are not needed.
+    // All members are in the connection that replaced this one, so the words of this connection are
+    // not needed.
     if (subject.hold === 'roster_forked' && state.replacements.isSettled(id)) return
     const lack = put(subject)
     if (subject.expiresAt !== null)

@@ -23,10 +23,10 @@ function summariseNone(
       ? 'Not verified: these are not the current words of any contact.'
       : `Inconclusive: not everything could be checked (${why}).`
   if (conclusive && expected.challenge !== null)
-    return `Not verified: different words, person or purpose. Make a new challenge, and ask for new words. ${ADVICE}`
+    return `Not verified: the words, the person or the purpose differ. Make a new challenge, and ask for new words. ${ADVICE}`
   return conclusive
     ? `Not verified: ${expected.saysNot} these words now. Ask for the words again. ${ADVICE}`
-    : `Inconclusive: whether ${expected.says} these words could not be checked (${why}).`
+    : `Inconclusive: it could not be checked whether ${expected.says} these words (${why}).`
 }
 
 /**
@@ -48,7 +48,7 @@ export function summarise(
     return `Verified: the words of ${names}${answered(expected)}.${sure}`
   }
   if (old_epoch)
-    return `Not proven: words from before a change on ${changed_at.slice(0, 10)}. Ask them to open the app and say new ones.`
+    return `Not proven: words from before a change on ${changed_at.slice(0, 10)}. Ask the person to open the app and say new words.`
   if (replayed) return `The words of ${names}, but they were used before: no proof.`
   if (others.length > 0)
     return reasons.includes('connection_ended')

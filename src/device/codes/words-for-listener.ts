@@ -26,7 +26,9 @@ function listenerIn(row: ConnectionRow, own: string, given: string | undefined):
   const refused = (message: string) => invalid('query', [{ path: 'listener', message }])
   if (others.length === 0) throw refused('You are the only member of this connection so far.')
   if (given === undefined && others.length > 1)
-    throw refused('This connection has several other members. Name the one who gave the challenge.')
+    throw refused(
+      'This connection has several other members. Name the member who gave the challenge.',
+    )
   const listener = given === undefined ? others[0] : others.find(({ user_id }) => user_id === given)
   if (listener === undefined) throw refused('This is not another member of the connection.')
   return listener

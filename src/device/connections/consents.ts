@@ -96,7 +96,7 @@ export async function giveConsent(
   state.consents.withdraw(invitation)
   throw new AppError(
     'backend_error',
-    `The account server answered the approval with another connection or inviter (${connection}, ${inviter}) than approved. This device has withdrawn the approval. The server may be dishonest.`,
+    `The account server answered the approval with another connection or inviter (${connection}, ${inviter}) than this device approved. This device has withdrawn the approval. The server may be dishonest.`,
     { details: { state: 'other_invitation' } },
   )
 }
@@ -167,7 +167,7 @@ export async function leaveUnlessAgreed(
 /**
  * Returns the revoked device that consented to a connection that this account must leave.
  *
- * If there is no longer such a connection to leave, clears its mark and returns null.
+ * If there is no such connection any more, clears its mark and returns null.
  */
 export function consenterOf({ state, identity }: Signing, connection: string): string | null {
   const known = rememberedRoster(state, connection)

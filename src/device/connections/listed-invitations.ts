@@ -66,7 +66,7 @@ export const otherInvitation = ({ connection, inviter }: ConsentTo): AppError =>
 const readAgain = ({ connection, inviter }: ConsentTo): AppError =>
   new AppError(
     'invalid_state',
-    `The account server listed more than ${MOST} invitations, so this device no longer knows what you saw for this one. It is for connection ${connection}, from inviter ${inviter}. If that is the one you mean, approve it again.`,
+    `The account server listed more than ${MOST} invitations, so this device no longer has the data that it showed you for this invitation. The invitation is for connection ${connection}, from inviter ${inviter}. Nothing was approved. If you want to approve this invitation, approve it again.`,
     { details: { state: 'read_again' } },
   )
 

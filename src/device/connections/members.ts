@@ -151,7 +151,7 @@ function unlessStale(add: () => string): string {
     (cause) =>
       new AppError(
         'invalid_state',
-        `An approval of an invitation is not valid (${cause.reason}), so the invited account was not added. Ask them to approve the invitation again, or send a new invitation.`,
+        `An approval of an invitation is not valid (${cause.reason}), so the invited account was not added. Ask the invited person to approve the invitation again, or send a new invitation.`,
         { details: { state: 'consent_refused' }, cause },
       ),
   )

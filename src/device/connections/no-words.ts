@@ -35,7 +35,7 @@ function heldUpBy({ state, identity, now }: Asking, known: KnownRoster | null, i
     .map((account) => {
       const remove = `"countersignd connection remove-member ${id} ${account}"`
       const how = isMine ? `${remove} removes them` : 'an owner can remove them'
-      return ` ${inQuotes(called(account))} held it up more than three times in a day: ${how}.`
+      return ` ${inQuotes(called(account))} has suspended the connection more than three times in a day: ${how}.`
     })
     .join('')
 }
@@ -43,7 +43,7 @@ function heldUpBy({ state, identity, now }: Asking, known: KnownRoster | null, i
 const rotationPending = (id: string, more: string) =>
   held(
     'rotation_pending',
-    `A member left this connection, lost a device or signed one out, so no words can be checked until the connection has a new secret. "countersignd sync" creates or fetches it. The member’s devices create it at once, those of other members within ten minutes. "countersignd rotate ${id}" creates it now.${more}`,
+    `A member left this connection, or revoked or signed out a device, so no words can be checked until the connection has a new secret. "countersignd sync" creates or fetches the new secret. The devices of that member create it immediately, the devices of other members within ten minutes. "countersignd rotate ${id}" creates it now.${more}`,
   )
 
 /** Joins names: "a", "b" or "c". */
@@ -86,8 +86,8 @@ function ownersWhoConfirm(device: Asking, { roster, keyLogs }: KnownRoster): str
 /** Returns the sentence that names who has to confirm the new keys of an account. */
 function ownersConfirm(owners: readonly string[], account: string, keys: string): string {
   return owners.length === 0
-    ? `An owner has to confirm ${keys} first, but no owner is left. Leave the connection and create a new one.`
-    : `${anyOf(owners)} has to confirm ${keys} first. After comparing the safety numbers, run "countersignd trust confirm ${account}" there.`
+    ? `An owner has to confirm ${keys} first, but no owner is left. Leave the connection and create a new connection.`
+    : `${anyOf(owners)} has to confirm ${keys} first: compare the safety number, then run "countersignd trust confirm ${account}" on a device of that owner.`
 }
 
 /** Returns the sentence that asks the user to confirm the new keys of a member. */
@@ -119,7 +119,7 @@ function memberUnconfirmed(device: Asking, known: KnownRoster): AppError | null 
   const others = roster.members.filter((one) => !unconfirmed.includes(one.account))
   const without =
     others.length > 1
-      ? ` Without that, the others get a new secret within ten minutes ("countersignd rotate ${roster.connection}" creates it now), and ${name} gets none.`
+      ? ` Without a confirmation, the other members get a new secret within ten minutes ("countersignd rotate ${roster.connection}" creates it now), and ${name} gets no secret.`
       : ''
   return held('changed_unverified', `${confirm}${without}`)
 }

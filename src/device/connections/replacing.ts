@@ -109,7 +109,7 @@ export async function joinReplacement(
 /**
  * Fetches how the histories of a forked connection continued.
  *
- * A member may have been removed in one of them since. Entries that break a rule are ignored.
+ * A member may have been removed in one history since. Entries that break a rule are ignored.
  * @throws AppError for any error from the account server
  */
 export async function hearHistories(

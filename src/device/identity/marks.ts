@@ -50,8 +50,8 @@ const SIGNED = 'sign_out'
 
 /**
  * Records that this device signed its own revocation. Even if the response was lost, the account
- * server may have accepted the revocation. It has not if its key log still has this device as
- * active.
+ * server may have accepted the revocation. If the key log of the server still has this device as
+ * active, the server did not accept the revocation.
  */
 export const markSigned = ({ meta }: Meta, session: string): void => meta.set(SIGNED, session)
 

@@ -67,7 +67,7 @@ export const wasRevoked = (cause: AppError) =>
 export const turnedAway = () =>
   new AppError(
     'not_signed_in',
-    'The account server no longer knows this device, because it was rejected before it was approved. "countersignd login" asks again, "countersignd logout --forget" cancels.',
+    'The account server no longer knows this device, because it was rejected before it was approved. To ask for approval again, run "countersignd login". To cancel the sign-in, run "countersignd logout --forget".',
   )
 
 export const leftMeanwhile = () =>
@@ -75,5 +75,5 @@ export const leftMeanwhile = () =>
 
 /** The log message for a machine account with a device that waits for approval. */
 export const secondDevice =
-  'this machine account already has a device, so this one may only read until that one approves it: ' +
-  'give each daemon a machine account of its own, or, if the other device is lost, run "countersignd reset --machine --key-file FILE --yes"'
+  'this machine account already has another device, so this device may only read until the other device approves it. ' +
+  'Give each daemon a machine account of its own. If the other device is lost, run "countersignd reset --machine --key-file FILE --yes".'

@@ -13,7 +13,7 @@ const fullError = (message: string, cause: Refusal) =>
 /** Returns the error for a full key log of the own account. */
 export const keyLogFull = (cause: Refusal): AppError =>
   fullError(
-    'The key log of this account is full. Its last 1,000 places accept only revocations and resets. Its devices continue to work. To add devices or change keys again, sign in with another mailbox ("countersignd login --email"), which creates a new account, and have it invited to your connections.',
+    'The key log of this account is full. Its last 1,000 entries are reserved for revocations and resets. The devices of the account continue to work. To add devices or change keys again, sign in with another mailbox ("countersignd login --email"), which creates a new account, and ask the owners of your connections to invite the new account.',
     cause,
   )
 
@@ -29,7 +29,7 @@ export const rosterFull =
   (connection: string) =>
   (cause: Refusal): AppError =>
     fullError(
-      `This connection (${connection}) is full. In its last 1,000 places it accepts only removing members, leaving, confirming keys and ending it. Create a new one with the same members ("countersignd connection create"), then leave this one ("countersignd connection leave ${connection}").`,
+      `This connection (${connection}) is full. The last 1,000 entries of its roster are reserved for removing members, leaving, confirming keys and ending the connection. Create a new connection with the same members ("countersignd connection create"), then leave this connection ("countersignd connection leave ${connection}").`,
       cause,
     )
 

@@ -120,16 +120,16 @@ function nextStep(state: State, own: string, id: string): string {
   const replacement = state.replacements.inPlaceOf(id)
   if (replacement !== null) {
     const name = state.connections.get(replacement)?.name ?? ''
-    return `${inQuotes(name)} (${replacement}) replaced it. Use that one, and delete this one.`
+    return `The connection ${inQuotes(name)} (${replacement}) replaced this connection. Use ${inQuotes(name)}, and delete this connection.`
   }
   const branch = rememberedRoster(state, id)
   const owners = branch === null ? [] : ownersOf(state, branch)
   // Which accounts to invite is not computed here, because that would verify histories at each
   // request for words.
   if (owners.includes(own))
-    return 'This device opens a new connection in its place at the next sync ("countersignd sync"), or another device of an owner does, unless both histories together leave no member to invite. If no new connection appears, create one with those who belong in it ("countersignd connection create"), and delete this one.'
-  const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} for one`
-  return `A device of an owner that saw both histories opens a new connection in its place, which this device joins at a sync. If none appears, create a new one${ask}.`
+    return 'At the next sync ("countersignd sync"), this device or another device of an owner opens a new connection that replaces this one, unless both histories together leave no member to invite. If no new connection appears, create a connection with the people who belong in it ("countersignd connection create"), and delete this one.'
+  const ask = owners.length === 0 ? '' : ` or ask ${namesOf(state, id, owners)} to create one`
+  return `A device of an owner that saw both histories opens a new connection that replaces this one. This device joins the new connection at a sync. If no new connection appears, create one${ask}.`
 }
 
 /**

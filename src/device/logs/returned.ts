@@ -93,20 +93,20 @@ export function returnedIn(state: State, own: string, replacement: Roster): stri
 const nameOf = ({ names }: State, account: string) => inQuotes(names.get(account) ?? account)
 
 const inviting = (connection: string, account: string) =>
-  `Invite them ("countersignd invite ${connection} ${account}") if they belong in it.`
+  `If this member belongs in the connection, run "countersignd invite ${connection} ${account}".`
 
 /** Returns the message about a member that this device did not invite to a replacement. */
 export const notInvited = (state: State, replacement: string, account: string): string =>
-  `${nameOf(state, account)} was not invited, because they left or were removed in one of the two histories. ${inviting(replacement, account)}`
+  `${nameOf(state, account)} was not invited, because this member left or was removed in one of the two histories. ${inviting(replacement, account)}`
 
 /** Returns the error for an invited account that left or was removed in a later stored history. */
 export const leftOutError = (state: State, replacement: string, account: string): AppError =>
   new AppError(
     'invalid_state',
-    `${nameOf(state, account)} left the connection that this one replaces, or was removed there, so they were not added. ${inviting(replacement, account)}`,
+    `${nameOf(state, account)} left the connection that this one replaces, or was removed from it, and was therefore not added. ${inviting(replacement, account)}`,
     { details: { state: 'left_out' } },
   )
 
 /** Returns why no words of a replacement verify while an account is in it, and the remedy. */
 export const cameBack = (state: State, replacement: string, account: string): string =>
-  `${nameOf(state, account)} left the connection that this one replaces, or was removed or made an ordinary member there, and came back through the fork, or was added by such a member. No words can be checked here until an owner removes them ("countersignd connection remove-member ${replacement} ${account}") and, if they belong in it, invites them again. Or leave this connection, and approve another invitation to it.`
+  `${nameOf(state, account)} came back through the fork: this member had left the connection that this one replaces, had been removed from it or made an ordinary member there, or was added by such a member. No words of this connection can be checked until an owner removes this member ("countersignd connection remove-member ${replacement} ${account}"). If the member belongs in the connection, the owner can then invite the member again. Otherwise, leave this connection and approve another invitation to it.`

@@ -98,8 +98,8 @@ export function revokedConsenter(roster: Roster, log: KeyLog): string | null {
 /**
  * Records that this account must leave a connection, when a roster with new entries is stored.
  *
- * A device that has not listed the account's connections before cannot distinguish old memberships
- * from new ones, so it leaves the decision to the account's other devices.
+ * A device that has not listed the account's connections before cannot distinguish an old
+ * membership from a new one. Such a device records nothing; the account's other devices decide.
  * @param from the seq of the first new entry
  * @param log returns the own account's newest key log
  */

@@ -70,7 +70,7 @@ async function judgeRoster(
     return await inSlices(verifyingRoster(connection, entries, keyLogs, known))
   } catch (error) {
     if (error instanceof Refusal && error.reason === 'roster_forked') {
-      // A list can contain both successors of an entry. It is then refused at the second one.
+      // If a list contains two successors of one entry, verification fails at the second successor.
       const second = entries.slice(Number(error.details.entry)).slice(0, 1)
       const valid = validPart(connection, entries, keyLogs, state.logs.read('roster', connection))
       keepFork(state, connection, [...new Set([...(valid?.entries ?? []), ...second])])

@@ -59,7 +59,7 @@ interface AccountDeletionContext {
 const unheard = (error: AppError) =>
   new AppError(
     error.code,
-    `The account server did not confirm that the account is deleted, so nothing was deleted on this device: ${error.message} Delete it again to finish the deletion.`,
+    `The account server did not confirm that the account is deleted, so nothing was deleted on this device: ${error.message} Delete the account again to finish the deletion.`,
     { details: error.details, headers: error.headers, cause: error },
   )
 

@@ -27,7 +27,7 @@ const lastDevice = () =>
   new AppError(
     'invalid_state',
     'This is the last device of the account. After signing out, only "countersignd reset" restores the account, with a new device. Everyone who follows the account then sees that its keys changed. ' +
-      'Words of your connections cannot be checked until an owner removes this account or confirms its new keys. Where you are the only owner, first make another member an owner ("countersignd connection role"). ' +
+      'Words of your connections cannot be checked until an owner removes this account or confirms its new keys. In connections of which you are the only owner, first make another member an owner ("countersignd connection role"). ' +
       'To sign out anyway, add --last-device.',
     { details: { state: 'last_device' } },
   )
@@ -45,7 +45,7 @@ function unknownHere(identity: Identity, cause: AppError): AppError {
   return new AppError(
     'invalid_state',
     'The account server rejects the session of this device, because the device was revoked or its session has ended. Contacts cannot be notified of a sign-out, and the keys of this device may still be valid. ' +
-      `"countersignd logout --forget" deletes them here without notice.${again}`,
+      `"countersignd logout --forget" deletes the keys here without notifying anyone.${again}`,
     { details: { state: 'unknown_here' }, cause },
   )
 }
@@ -58,7 +58,7 @@ const UNHEARD: readonly ErrorCode[] = [...AWAY, 'not_signed_in', 'keychain_locke
 const unheard = (error: AppError) =>
   new AppError(
     error.code,
-    `Not signed out, because the account server must be notified: ${error.message} To delete the keys of this device without that, use "countersignd logout --forget".`,
+    `Not signed out, because the account server must be notified: ${error.message} To delete the keys of this device without notifying the account server, use "countersignd logout --forget".`,
     { details: error.details, headers: error.headers, cause: error },
   )
 

@@ -21,7 +21,7 @@ export interface Notice {
 function ofRecoveryKey(state: Meta): Notice[] {
   const set = setElsewhere(state)
   if (set === null) return []
-  const remedy = `If you did that, run "countersignd recovery dismiss" on this device. If not: ${FOREIGN_KEY}`
+  const remedy = `If you set this recovery key yourself, run "countersignd recovery dismiss" on this device. If you did not: ${FOREIGN_KEY}`
   return [{ about: 'recovery', found: sayWhoSet(set), remedy }]
 }
 

@@ -84,13 +84,13 @@ const takenIn = (connection: string, by: string) =>
   `This account was added to ${connection} by an approval of ${by}, a device that is revoked, so this device leaves the connection. If you want to be in it, ask for a new invitation, and approve it on a device that is not revoked.`
 
 const declined = (name: string, connection: string) =>
-  `This account was added to ${name} by an approval of this device. According to the account server, another device declined the invitation. If you did that, leave the connection: "countersignd connection leave ${connection}".`
+  `This account was added to ${name} by an approval of this device. According to the account server, another device declined the invitation. If you declined the invitation, leave the connection: "countersignd connection leave ${connection}".`
 
 const joined = (forked: string) =>
   `${forked} forked, and an owner replaced it with a new connection, which this device agreed to join.`
 
 const replaced = (forked: string, replacement: string) =>
-  `${forked} forked, and was replaced by a new connection (${replacement}), to which its members are invited. Devices that saw both histories join automatically. Others ask their user.`
+  `${forked} forked, and was replaced by a new connection (${replacement}), to which its members are invited. Devices that saw both histories join the new connection automatically. Other devices ask their user.`
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
 

@@ -174,7 +174,7 @@ export function newPull(of: {
       remark(
         report,
         error.reason === 'wrong_recipient_kid'
-          ? `The secret of ${connection} was sealed to a key that this device no longer has. Its words cannot be checked here until another device syncs and seals it again.`
+          ? `The secret of ${connection} was sealed to a key that this device no longer has. Its words cannot be checked here until another device syncs and seals the secret again.`
           : `The secret of ${connection} that the account server sent was refused (${error.reason}). Its words cannot be checked here.`,
       )
     }
@@ -236,7 +236,7 @@ export function newPull(of: {
     complain(
       report,
       reason === 'roster_forked'
-        ? `${inQuotes(name)} (${id}) forked: the account server shows two histories of it, so its words can no longer be checked. A device of an owner opens a new connection in its place.`
+        ? `${inQuotes(name)} (${id}) forked: the account server shows two histories of it, so its words can no longer be checked. A device of an owner opens a new connection that replaces it.`
         : `Data from the account server for ${id} was refused (${reason}). The connection stays unchanged on this device.`,
     )
   }

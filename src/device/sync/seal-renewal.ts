@@ -157,8 +157,8 @@ function requireRoom({ identity, now }: Renewing): void {
 /**
  * Renews the sealing key at the user's request.
  *
- * A key from an earlier run is not sufficient, because it may have been copied. If there is one,
- * its entry may be in transit, so that renewal is completed first.
+ * If an earlier renewal is unfinished, its entry may be in transit, so the earlier renewal is
+ * completed first. Its new key may have been copied, so a second renewal follows.
  * @returns until when the old private key is kept, Unix milliseconds
  * @throws AppError rate_limited, invalid_state if a copy of the keys was found, and as `renewIfDue`
  *   does

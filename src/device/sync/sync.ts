@@ -204,8 +204,8 @@ export function newSync(options: {
     await pull.guestCodes(guests, report)
     // Another device may have switched the public code off, or a revocation may have ended it.
     if (isPublicCodeActive(options)) await followCode(options, account)
-    // Run separately: an older account server rejects unknown records, and rotations must not
-    // depend on that.
+    // This step runs separately: an older account server may reject the records, which must not
+    // prevent rotations.
     await runEach(
       [
         () => push.verifications(report),

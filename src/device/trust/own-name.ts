@@ -1,6 +1,6 @@
 /**
  * The own account's name (protocol, section 4a). A device signs it, and the account server
- * distributes it. No device signs a name that it knows only from the server.
+ * distributes it. No device signs a name that only the server has reported.
  */
 import * as v from 'valibot'
 import type { Account } from '../../api/port.ts'

@@ -65,12 +65,12 @@ export function dismissSetKey(state: Meta): void {
 /**
  * The remedy for a recovery key that the user did not set.
  *
- * Only a signature by the current recovery key can replace it. A reset without it begins a
- * generation that is not linked by that key. Contacts who still have the previous generation as
- * reviewed keys would accept a reset with it.
+ * Only a signature by the current recovery key can replace that key. A reset without the key begins
+ * a generation that the key does not link to the previous one. Contacts who have reviewed only the
+ * keys of the previous generation would accept a reset with the key.
  */
 export const FOREIGN_KEY =
-  'Anyone with its words and access to your mailbox can replace all your devices, and your contacts would accept that. Secure the mailbox. Then, on a device that you want to keep, run "countersignd logout" and "countersignd reset" without --recovery-key, make a recovery key of your own ("countersignd recovery create"), and compare the safety number with each contact. A contact who has confirmed your new keys no longer accepts the other words.'
+  'A person with the words of this key and access to your mailbox can replace all your devices, and your contacts would accept the new devices. Secure the mailbox. Then, on a device that you want to keep, run "countersignd logout" and "countersignd reset" without --recovery-key, create a recovery key of your own ("countersignd recovery create"), and compare the safety number with each contact. Contacts who have confirmed your new keys no longer accept the words of this key.'
 
 /** Returns a sentence that names the device that set a recovery key, and the date. */
 export const sayWhoSet = ({ device, name, at, revoked }: SetKey): string =>

@@ -134,7 +134,7 @@ async function choose(
   if (chosen !== 1n)
     throw new AppError(
       'not_signed_in',
-      'The session of this device has ended. Sign in again on it.',
+      'The session of this device has ended. Sign in again on this device.',
     )
 }
 

@@ -56,7 +56,7 @@ export async function approvedAt(db: Kysely<Schema>, device: string): Promise<nu
   if (row === undefined)
     throw new AppError(
       'invalid_token',
-      'This device was revoked. Sign in again on it, with new keys.',
+      'This device was revoked. Sign in again on this device, with new keys.',
     )
   return row.approved_at
 }
@@ -71,7 +71,7 @@ export async function requireApproved(db: Kysely<Schema>, session: CallerSession
   if ((await approvedAt(db, device)) === null)
     throw new AppError(
       'forbidden',
-      'This device waits for approval and may only read. Run "countersignd login" on it, and "countersignd device approve" on a device that is signed in.',
+      'This device waits for approval and may only read. Run "countersignd login" on this device, and "countersignd device approve" on a device that is signed in.',
     )
   return device
 }

@@ -1,8 +1,8 @@
 /**
  * Claims: mail addresses that an account added but has not yet confirmed through the link in a
  * mail. The database stores only the SHA-256 of the link's token. Whether the address belongs to
- * another account is checked only when the link is opened; if it does, it stays with that account.
- * Only the page at the link reveals this, so only the reader of that mailbox sees it.
+ * another account is checked only when the link is opened. An address of another account stays with
+ * that account. Only the page at the link shows this, so only the reader of the mailbox sees it.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { hash, randomBytes } from 'node:crypto'

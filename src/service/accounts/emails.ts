@@ -38,8 +38,8 @@ const ASKED: Brake = {
 const FURTHER: Allowance = { what: 'address', most: 9, periodMs: HOUR_MS }
 
 /**
- * The limit for mails to one mailbox from all accounts less than a day old together. One attacker
- * can create many accounts at once.
+ * The limit for mails to one mailbox, shared by all accounts that are less than a day old. One
+ * attacker can create many accounts at once.
  */
 const OF_YOUNG: Allowance = { what: 'address of young accounts', most: 3, periodMs: HOUR_MS }
 

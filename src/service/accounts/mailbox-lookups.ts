@@ -60,8 +60,9 @@ const countForServer = ({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Promis
   })
 
 /**
- * Returns the account that confirmed a mailbox, unless its owner chose not to be found by it.
- * @param asking the caller's account. The look-up is counted for it in every case.
+ * Returns the account that confirmed a mailbox, unless the owner of the account chose not to be
+ * found by mailbox.
+ * @param asking the caller's account. The look-up is counted for the caller in every case.
  * @throws AppError `not_found`, with the same message whether there is no account or its owner is
  *   hidden; `rate_limited`
  */

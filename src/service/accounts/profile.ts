@@ -52,7 +52,7 @@ async function requireUnsigned(trx: Transaction<Schema>, account: string): Promi
   if (profile !== null)
     throw new AppError(
       'no_device',
-      'A device of this account signed its name, so only a device can change it. Change it on a device that is signed in.',
+      'The name of this account is signed by one of its devices, so only a device can change the name. Change the name on a device that is signed in.',
     )
 }
 

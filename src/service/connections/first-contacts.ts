@@ -85,7 +85,7 @@ async function requireRoom(
 function requireOpen(row: Named, at: number): void {
   const state = stateOf(row, at)
   if (state === 'pending' || state === 'approved') return
-  throw new AppError('invalid_state', `This invitation is ${state}. Invite them again.`, {
+  throw new AppError('invalid_state', `This invitation is ${state}. Invite the person again.`, {
     details: { state },
   })
 }

@@ -277,7 +277,7 @@ export const invitations = (ground: ServiceContext): Service['invitations'] => {
     pending: async (_, { account }) => both(db, account, { state: 'pending', at: now() }),
     approve: () => {
       const message =
-        'Approving an invitation needs a device’s keys. Do it on a device that is signed in.'
+        'Approving an invitation needs a device’s keys. Approve the invitation on a device that is signed in.'
       throw new AppError('no_device', message)
     },
     decline: async ({ id }, { account }) => answers.decline(id, account),

@@ -52,7 +52,7 @@ const SENT: Brake = {
 const STATES = {
   self: 'This is your own account.',
   member: 'This account is already a member of the connection.',
-  invited: 'Another owner has already invited them. Wait for their answer.',
+  invited: 'Another owner has already invited this person. Wait for the answer of the person.',
   full: `This connection already has ${MOST_MEMBERS} members, including invited ones, which is the limit.`,
 } as const
 
@@ -153,7 +153,7 @@ export async function invite(
     return own.id
   }
   if (same.some(({ state }) => state === 'pending')) throw refused('invited')
-  // An account that another owner can still add already occupies a place.
+  // `requireRoom` already counts an account that another owner has invited.
   const isWaiting = all.some((one) => account !== null && one.to_account === account)
   if (!isWaiting && same.length === 0) await requireRoom(trx, by, all)
   const id = newId(INVITATION_PREFIX, at)
@@ -232,4 +232,4 @@ export const members = (ground: ServiceContext): Service['members'] => {
 }
 
 const noDevice = (what: string) =>
-  new AppError('no_device', `${what} needs a device’s keys. Do it on a device that is signed in.`)
+  new AppError('no_device', `${what} needs a device’s keys. Use a device that is signed in.`)

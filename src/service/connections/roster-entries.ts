@@ -100,7 +100,7 @@ async function consentOf(
   if (row === undefined)
     throw new AppError(
       'invalid_state',
-      'This account has not approved an invitation to the connection. Invite it, and wait for its answer.',
+      'This account has not approved an invitation to the connection. Invite the account, and wait for its answer.',
       { details: { state: 'not_approved' } },
     )
   return row

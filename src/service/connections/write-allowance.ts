@@ -10,7 +10,7 @@ import type { ServiceContext } from '../context.ts'
 const MINUTE_MS = 60_000
 const BLOCK = 100
 
-/** What this replica knows of a device's or account's writes in the current minute. */
+/** The writes of a device or account in the current minute, as this replica has counted them. */
 interface Held {
   left: number
   /** The number of the first block that may still be free. */

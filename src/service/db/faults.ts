@@ -76,7 +76,7 @@ export function newReach(isAway: (error: unknown) => boolean) {
       if (isOrphaned(cause))
         throw new AppError(
           'conflict',
-          'Something that this request names has just been deleted. Read it again, then try again.',
+          'An object that this request names has just been deleted. Nothing was changed. Read the current state, then try again.',
           { cause },
         )
       if (!isAway(cause)) throw cause

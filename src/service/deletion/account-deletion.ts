@@ -136,8 +136,8 @@ interface Erased {
 
 /**
  * Removes the account from the recipients of alerts. If an alert fires at the same time, the
- * account is either notified before or not at all. Call this before the account's other rows are
- * deleted, because a firing alert could wait for those and deadlock.
+ * account is notified before the removal or not at all. Must be called before the account's other
+ * rows are deleted: a firing alert could wait for the locks of those rows, which is a deadlock.
  */
 async function hearNoAlerts(trx: Transaction<Schema>, account: string): Promise<void> {
   const alerts = await trx

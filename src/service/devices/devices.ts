@@ -86,7 +86,7 @@ export const devices = ({ db }: ServiceContext): Service['devices'] => ({
     if (known === undefined) throw notFound('device')
     throw new AppError(
       'no_device',
-      'Revoking this device needs the signature of a device of the account. Use the daemon of one.',
+      'Revoking this device needs the signature of a device of the account. Use the daemon of a device that is signed in.',
     )
   },
 })
@@ -106,7 +106,7 @@ function requireStored(changed: bigint, same: boolean): void {
   if (changed === 1n || same) return
   throw new AppError(
     'conflict',
-    'This attempt has ended, or is past this step. Start a new one on the new device.',
+    'This attempt has ended, or is past this step. Start a new attempt on the new device.',
   )
 }
 
@@ -209,11 +209,14 @@ export const approval = ({ db, now }: ServiceContext): Service['approval'] => ({
     if (!log.active.some(({ id }) => id === device))
       throw new AppError(
         'invalid_state',
-        'No device has added this one to the key log yet. Type its words on a device that is signed in.',
+        'No device has added this device to the key log yet. Type the words of this device on a device that is signed in.',
         { details: { state: 'pending' } },
       )
     if (!entries.some((entry) => encodeBase64url(entryHash(entry)) === body.head))
-      throw new AppError('conflict', 'The key log has no entry with this hash. Read it again.')
+      throw new AppError(
+        'conflict',
+        'The key log has no entry with this hash. Read the key log again.',
+      )
     await db.transaction().execute(async (trx) => {
       await trx
         .updateTable('devices')

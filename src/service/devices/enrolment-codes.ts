@@ -165,7 +165,7 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
   const there = await live.where('email', '=', address).executeTakeFirstOrThrow()
   if (there.count >= LIVE_OF_ADDRESS)
     return tooMany(
-      'Too many codes were sent to this address. Use the newest one if you have not used it yet, or try again',
+      'Too many codes were sent to this address. Use the newest code if you have not used it yet, or try again',
       there.first - at,
       // Tells the client that the mailbox's reader already has a valid code.
       { state: 'code_sent' },

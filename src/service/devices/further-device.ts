@@ -22,14 +22,14 @@ type Body = Parameters<Open['enrolment']['further']>[0]['body']
 export const nobodyApproves = () =>
   new AppError(
     'conflict',
-    'There is no account here, or it has no device that could approve this one. If the account of this device was deleted or reset, "countersignd logout --forget" clears the device, and "countersignd login" starts over. "countersignd reset" restores an account that has lost all its devices.',
+    'There is no account here, or the account has no device that could approve this device. If the account of this device was deleted or reset, "countersignd logout --forget" clears the device, and "countersignd login" starts over. "countersignd reset" restores an account that has lost all its devices.',
   )
 
 /** Return this error only to callers with a credential of the account. */
 export const revoked = () =>
   new AppError(
     'invalid_state',
-    'This device was revoked, and its keys stay revoked. Sign in again on it, with new keys, as a new device.',
+    'This device was revoked, and its keys stay revoked. Sign in again on this device, with new keys, as a new device.',
     { details: { state: 'revoked' } },
   )
 
@@ -48,7 +48,11 @@ export function requireKeys({ sign, auth }: Body['keys']): void {
 export function requireSealKey(sealKey: string, id: string): void {
   judged('seal_key', () => {
     const named = sealKeyId(decodeBase64url(sealKey)) === id
-    requireThat(named, 'hash_mismatch', 'these bytes are not the sealing key that is named')
+    requireThat(
+      named,
+      'hash_mismatch',
+      'the hash of seal_key is not the id of the sealing key that the entry names',
+    )
   })
 }
 

@@ -161,8 +161,8 @@ async function requireMachine({ db }: Needs, account: string): Promise<void> {
 }
 
 /**
- * Locks a token with which another is created, and returns its expiry time. A revocation waits
- * until the transaction ends.
+ * Locks the token with which a request creates another token. Returns the expiry time of the locked
+ * token. A revocation of the locked token waits until the transaction ends.
  * @throws AppError `invalid_token` if the token is no longer valid
  */
 async function endOf(trx: Transaction<Schema>, token: string, at: number): Promise<number | null> {
@@ -196,8 +196,8 @@ export const machineTokens = (
     )
   },
   // Only sessions and tokens with the scope `full` reach this function, so a token can never create
-  // one with a wider scope. The new token also expires no later than its creator. Otherwise a
-  // leaked token with an expiry could be exchanged for one without.
+  // a token with a wider scope. The new token also expires no later than the token that creates it.
+  // Otherwise a leaked token that expires could create a token that does not expire.
   create: async ({ body }, session) => {
     const { account, token } = session
     await requireMachine(ground, account)

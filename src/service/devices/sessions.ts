@@ -106,9 +106,13 @@ export async function openSession(
 }
 
 const ended = () =>
-  new AppError('invalid_token', 'This session has ended or belongs to another key. Renew it.', {
-    headers: challenge('invalid_token'),
-  })
+  new AppError(
+    'invalid_token',
+    'This session has ended or belongs to another key. Renew the session.',
+    {
+      headers: challenge('invalid_token'),
+    },
+  )
 
 /**
  * Returns the session that an access token and its proof belong to.

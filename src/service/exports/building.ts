@@ -28,7 +28,7 @@ const LATEST_MS = 24 * 3_600_000
 const RETRY_MS = 30_000
 
 const UNBUILT =
-  'The account server could not build this export. Request another. If that fails too, inform the operator of the account server. The server’s ' +
+  'The account server could not build this export. Request another. If the next export fails too, inform the operator of the account server. The server’s ' +
   'log has the reason.'
 
 export interface Exporter {

@@ -52,17 +52,17 @@ export const CONTENTS: readonly (One | Many)[] = [
   },
   {
     file: 'signed-profile.json',
-    about: 'your name, as your devices signed it; null where none has',
+    about: 'your name, as your devices signed it; null if no device has signed it',
     one: async ({ db, id }) => ({ profile: (await profilesOf(db, [id])).get(id) ?? null }),
   },
   {
     file: 'preferences.json',
-    about: 'what you chose',
+    about: 'your preferences',
     one: ({ account }) => account.preferences.read({}),
   },
   {
     file: 'context.json',
-    about: 'who you are here, and the organisations you are in',
+    about: 'your account, and the organisations in which you are a member',
     one: ({ account }) => account.context.read({}),
   },
   {
@@ -77,12 +77,12 @@ export const CONTENTS: readonly (One | Many)[] = [
   },
   {
     file: 'sessions.json',
-    about: 'where you are signed in',
+    about: 'the devices that are signed in',
     pages: sessions,
   },
   {
     file: 'api-tokens.json',
-    about: 'API tokens that the account server made (of machine accounts), without the tokens',
+    about: 'API tokens of machine accounts, without the secret texts of the tokens',
     pages: apiTokens,
   },
   {
@@ -97,7 +97,7 @@ export const CONTENTS: readonly (One | Many)[] = [
   },
   {
     file: 'rosters.json',
-    about: 'the signed history of their members, unchanged',
+    about: 'the signed histories of the members of your connections, unchanged',
     pages: rosters,
   },
   {
@@ -122,7 +122,7 @@ export const CONTENTS: readonly (One | Many)[] = [
   },
   {
     file: 'open-link-requests.json',
-    about: 'who asked to connect by them',
+    about: 'requests to connect that were made through your open links',
     pages: ({ account }) => listed((query) => account.openLinkRequests.list(query)),
   },
   {
@@ -143,29 +143,30 @@ export const CONTENTS: readonly (One | Many)[] = [
   },
   {
     file: 'verification-log.json',
-    about: 'the checks of words that your devices made; the words are not in it',
+    about: 'the checks of words that your devices made, without the words',
     pages: ({ account }) => listed((query) => account.verificationLog.list(query)),
     counted: 'verifications',
   },
   {
     file: 'stamps.json',
-    about: 'your stamps, with the receipts of the account server; what was stamped was never here',
+    about:
+      'your stamps, with the receipts of the account server; the server never had the stamped content',
     pages: stamps,
     counted: 'stamps',
   },
   {
     file: 'exports.json',
-    about: 'exports that you asked for, this one included',
+    about: 'the exports that you requested, including this one',
     pages: ({ account }) => listed((query) => account.exports.list(query)),
   },
   {
     file: 'notifications.json',
-    about: 'what you were notified of',
+    about: 'your notifications',
     pages: ({ account }) => listed((query) => account.notifications.list(query)),
   },
   {
     file: 'chat.json',
-    about: 'what you asked the assistant, its answers, and how you rated them',
+    about: 'your questions to the assistant, its answers, and your ratings of the answers',
     pages: chat,
   },
   {
@@ -213,17 +214,17 @@ export async function stepsOf(of: Pick<Source, 'db' | 'id'>): Promise<number> {
 export function readme(id: string, at: number): string {
   const width = Math.max(...CONTENTS.map(({ file }) => file.length))
   const lines = CONTENTS.map(({ file, about }) => `  ${file.padEnd(width)}  ${about}`)
-  return `Countersign: all that the account server has of account ${id}.
-Made on ${timeAt(at)}.
+  return `Countersign: all data that the account server stores about the account ${id}.
+Created on ${timeAt(at)}.
 
 ${lines.join('\n')}
 
-Each file is JSON in UTF-8; what the interface lists is an array of exactly what it answers to a caller without a device.
-What changed while this was made may be in it or not.
+Each file is JSON in UTF-8. A file for a list of the interface is an array of exactly the objects that the interface returns
+to a caller without a device. Changes that were made while this export was built may be missing.
 
-Not in it, because the account server does not have it: the secrets of connections and guest codes, the private keys of your
-devices, what was stamped, words, and the names and checks that a device keeps for itself.
-Not in it, because no file should contain it: what proves a session, token or mailed link (the server keeps hashes), the
-secret behind your public code, and the sealed envelopes by which your devices hand each other secrets.
+The export does not contain data that the account server does not have: the secrets of connections and guest codes, the
+private keys of your devices, stamped content, words, and the names and checks that only a device stores.
+For your safety, the export does not contain secrets either: the hashes that the server stores of sessions, tokens and mailed
+links, the secret of your public code, and the encrypted envelopes by which your devices give each other secrets.
 `
 }

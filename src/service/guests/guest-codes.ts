@@ -176,8 +176,8 @@ const crowded = () =>
   )
 
 /**
- * Returns the SHA-256 of an address's mailbox in hex. Attempts are counted by it, so that the
- * address is not stored.
+ * Returns the SHA-256 of an address's mailbox in hex. Attempts are counted by this hash, so that
+ * the address is not stored.
  */
 const tagOf = (address: string) => createHash('sha256').update(mailboxOf(address)).digest('hex')
 

@@ -86,14 +86,14 @@ export const noticesOfReset: Subscriber<'account.reset'> = async ({ trx }, event
     kind: 'keys_changed',
     title: `The keys of ${name} changed`,
     body: withKey
-      ? `All devices of ${name} were replaced by a new one, with the words of a recovery key. Your device checks whether that key belongs to the keys that you know, and the trust card shows the result: if it does, there is nothing to do.`
+      ? `All devices of ${name} were replaced by a new one, with the words of a recovery key. Your device checks whether this recovery key belongs to the keys that you have reviewed, and the trust card shows the result. If it belongs to them, there is nothing to do.`
       : `All devices of ${name} were replaced by a new one. Ask them, in a way that you trust, whether they did this, and compare the safety number before you rely on the new keys.`,
     data: { user_id: account },
   }
   const reset: Note = {
     kind: 'account_reset',
     title: 'All devices of your account were replaced',
-    body: `All devices of your account were replaced by ${plainName(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If that was not you, someone else may have access to your mail. Secure your mailbox, then reset the account yourself.`,
+    body: `All devices of your account were replaced by ${plainName(deviceName)}, ${withKey ? 'with' : 'without'} a recovery key. If you did not do this, another person may have access to your mail. Secure your mailbox, then reset the account yourself.`,
     data: { device_id: device },
   }
   const notes = [...followers, ...members].map(({ account_id }): [string, Note] => [
@@ -110,7 +110,7 @@ export const noticeOfDevice: Subscriber<'device.added'> = (
   const note: Note = {
     kind: 'device_added',
     title: `A new device: ${plainName(name)}`,
-    body: `${plainName(name)} was added to your account; another device of yours approved it. If that was not you, revoke it at once.`,
+    body: `${plainName(name)} was added to your account. Another of your devices approved it. If you did not approve it, revoke the new device immediately.`,
     data: { device_id: device },
   }
   return notify(trx, account, note, at)
@@ -137,7 +137,7 @@ export const noticeOfRecoveryKey: Subscriber<'recovery_key.changed'> = (
   const note: Note = {
     kind: 'recovery_key_changed',
     title: `A new recovery key, by ${plainName(name)}`,
-    body: `${plainName(name)} made a recovery key for your account: a person with its words and your mailbox can replace all your devices, and your contacts accept that. If that was not you, reset the account without it, since revoking the device leaves the key in force. Then compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words.`,
+    body: `${plainName(name)} set a recovery key for your account. A person with the words of this key and access to your mailbox can replace all your devices, and your contacts accept the new devices. If you did not set this key, reset the account without it: revoking the device is not enough, because the key stays in force. Then compare the safety number with each contact. Until they confirm your new keys, they accept a reset with the words of this key.`,
     data: { device_id: device },
   }
   return notify(trx, account, note, at)

@@ -23,7 +23,7 @@ const invitedNote = (from: string, { id, name }: Organisation): Note => ({
 const suspendedNote = ({ id, name }: Organisation): Note => ({
   kind: 'org_suspended',
   title: `You are suspended in ${quoted(name)}`,
-  body: `An owner or admin of the organisation ${quoted(name)} suspended you there. You cannot act in it until one of them activates you; nothing of your own account has changed.`,
+  body: `An owner or admin of the organisation ${quoted(name)} suspended you there. You cannot act in the organisation until an owner or admin activates you. Your own account has not changed.`,
   data: { organisation_id: id },
 })
 

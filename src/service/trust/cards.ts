@@ -100,7 +100,7 @@ async function change(
 const ownNamesOnly = () =>
   new AppError(
     'no_device',
-    'Your own names for people are stored only on a device. Set them on a device that is signed in.',
+    'Your own names for people are stored only on a device. Set such a name on a device that is signed in.',
   )
 
 export const trustCards = (ground: ServiceContext): Service['trustCards'] => {

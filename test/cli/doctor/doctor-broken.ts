@@ -74,7 +74,7 @@ export const FOLDERS: readonly Broken[] = [
       open(dir, 'state.db', 0o660)
     },
     says: [
-      ['fail', 'state folder', /every user can write to its parent folder/, /^chmod o-w '/],
+      ['fail', 'state folder', /every user can write to the parent folder/, /^chmod o-w '/],
       ['fail', 'state folder', /accessible to other users \(mode 0755\)/, /^chmod 700 '/],
       ['warn', 'files', /keychain\.json\.tmp was left/, /^rm '/],
       ['fail', 'files', /\/secret is accessible to other users/, /^chmod 600 '/],
@@ -126,7 +126,7 @@ export const FOLDERS: readonly Broken[] = [
     },
     says: [
       ['fail', 'state folder', /belongs to user 65534, who can replace the state folder/],
-      ['warn', 'state folder', /group 65534 can write to its parent folder/, /^chmod g-w '/],
+      ['warn', 'state folder', /group 65534 can write to the parent folder/, /^chmod g-w '/],
     ],
   },
   {
@@ -229,7 +229,7 @@ export const FOLDERS: readonly Broken[] = [
     },
     says: [
       ['fail', 'keychain', /keychain\.json is damaged/],
-      ['fail', 'audit log', /audit\.jsonl, line \d+/, /countersignd audit verify/],
+      ['fail', 'audit log', /line \d+ of audit\.jsonl/, /countersignd audit verify/],
     ],
   },
 ]

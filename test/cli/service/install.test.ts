@@ -251,7 +251,7 @@ describe('service install', () => {
       assert.match(String(error?.message), message)
       assert.match(
         String(error?.message),
-        /The service is not installed: what was written has been removed again\.$/,
+        /The service is not installed\. All files that this command wrote have been removed again\.$/,
       )
       assert.deepEqual([files.has(UNIT), files.has(PLACE)], [false, false])
       const last = (line: string) => deeds.lastIndexOf(line)

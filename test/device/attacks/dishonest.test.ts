@@ -90,7 +90,7 @@ describe('rosters', () => {
     const shown = (await bob.account().rosters.read({ connection: id })).entries.at(-1)
     assert.notEqual(hidden, shown)
     const { lied, error } = await told(hiding, (account) => account)
-    assert.match(error, /forked: .* two histories .* opens a new connection in its place/)
+    assert.match(error, /forked: .* two histories .* opens a new connection that replaces/)
     assert.equal(lied.state.logs.head('roster', id)?.entry, hidden)
     assert.deepEqual(
       lied.state.forks.read(id).map(({ entry }) => entry),

@@ -92,7 +92,10 @@ describe('an entry that names a state of a key log that does not exist', () => {
     assert.deepEqual(epochs, [3, 5, 7, 8], 'the fourth stands')
     const { code, message } = await noWords(cy.device(), cy.account(), id)
     assert.equal(code, 'secret_unavailable')
-    assert.match(message, /"bob" held it up more than three times in a day: an owner can remove/)
+    assert.match(
+      message,
+      /"bob" has suspended the connection more than three times in a day: an owner can remove/,
+    )
     world.later(24 * 60)
     await cy.sync()
     await ada.sync()

@@ -25,7 +25,7 @@ const FAMILY = numbered('connection', 1)
 const PURPOSE = 'Pay 12,000 to 1234'
 const SHOWN = 'pay12000to1234'
 const FAILED =
-  'Not verified: different words, person or purpose. Make a new challenge, and ask for new words. If they fail again, hang up, and call a number that you know.'
+  'Not verified: the words, the person or the purpose differ. Make a new challenge, and ask for new words. If they fail again, hang up, and call a number that you know.'
 
 const wordOf = ({ word }: OpenChallenge): string => wordsAt([word])[0]!
 const closedAs = (state: string) => ({ code: 'invalid_state', details: { state } })
@@ -498,7 +498,7 @@ describe('words for a listener', () => {
   it('of a group are for the named member', (t) => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
-    assert.throws(() => ownWords(b, heard), /Name the one who gave the challenge/)
+    assert.throws(() => ownWords(b, heard), /Name the member who gave the challenge/)
     const said = [BOB, CAROL].map((listener) => ownWords(b, { ...heard, listener })?.words)
     assert.notEqual(said[0], said[1])
     const of = { speaker: ME, challenge: 'matador', purpose: SHOWN, listener: CAROL }

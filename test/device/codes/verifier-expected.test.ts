@@ -132,7 +132,7 @@ describe('an expected speaker', () => {
     ] as const)
       assert.equal(
         (await b.verifier.verify(WRONG, null, { expect })).summary,
-        `Inconclusive: whether ${who} says these words could not be checked (rotation_pending).`,
+        `Inconclusive: it could not be checked whether ${who} says these words (rotation_pending).`,
       )
   })
 })

@@ -49,7 +49,7 @@ const RESETS = 3
 
 /** Reasons of refusals; a report without one of them is a failure. */
 const NAMED =
-  /(refused|invalid [a-z ]+|not valid) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you reviewed|only owner|came back through the fork|they were not added/
+  /(refused|invalid [a-z ]+|not valid) \([a-z_0-9]+\)|followed on this device|forked|approval that was withdrawn|sealed to a key that this device no longer has|have to confirm|not those that you reviewed|only owner|came back through the fork|was therefore not added/
 
 /** Runs a sync; its error must name a reason. */
 export async function syncNamed(on: LocalDevice): Promise<void> {

@@ -373,7 +373,7 @@ describe('this device', () => {
     it(`with a deletion that lost its answer: ${name} deletes the local data`, async (t) => {
       const { ada, entries } = await full(t)
       await rejects('backend_unavailable', ada.restart(unheard).flow.deleteAccount(), {
-        says: /Delete it again/,
+        says: /Delete the account again/,
       })
       assert.deepEqual(held(ada, entries), entries)
       const again = ada.restart()

@@ -154,7 +154,7 @@ describe('a machine account', () => {
     await second.flow.machine({ key, reset: false })
     const [level, text, { machine }] = second.logged.at(-1) as [string, string, { machine: string }]
     assert.deepEqual([level, machine], ['warn', key.machine])
-    assert.match(text, /already has a device.*each daemon.*countersignd reset --machine/)
+    assert.match(text, /already has another device.*each daemon.*countersignd reset --machine/)
     assert.equal((await second.flow.machine({ key, reset: true })).state, 'signed_in')
     assert.deepEqual(
       server.logOf(second.identity().account).active.map(({ id }) => id),

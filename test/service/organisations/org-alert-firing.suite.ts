@@ -251,7 +251,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
           id: note?.id,
           kind: 'org_alert',
           title: `The alert "'b'Many 'www. evil. example''/ b'" of "Acme" fired`,
-          body: `In the organisation "Acme", a stamp was made 1 time or more within 1 minute. The alert "'b'Many 'www. evil. example''/ b'" sends nothing further for 1 minute.`,
+          body: `In the organisation "Acme", a stamp was created 1 time or more within 1 minute. The alert "'b'Many 'www. evil. example''/ b'" sends nothing further for 1 minute.`,
           data: { organisation_id: organisation, alert_id: id },
           read: false,
           created_at: new Date(NOW).toISOString(),
@@ -304,7 +304,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         for (const said of [
           `"Evil 'a href='x''"`,
           '"Acme"',
-          'a stamp was made there 2 times or more',
+          'a stamp was created there 2 times or more',
         ])
           assert(text.includes(said), text)
         for (const one of [ada, bob, carl]) assert.equal((await told(one, alert)).length, 1)
@@ -318,7 +318,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         const letter = await arrived(
           town.subject.server,
           ada.address,
-          /a group was made there 2 times/,
+          /a group was created there 2 times/,
         )
         assert.equal(letter.subject, 'An alert at countersign.test')
         assert.equal((await told(ada, alert)).length, 1)

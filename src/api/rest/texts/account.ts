@@ -146,7 +146,7 @@ export const accountTexts: Texts<
     download: {
       summary: 'Get a link to a finished export, valid for five minutes',
       description:
-        'Anyone with the link can download the file without a token, so keep the link secret. The link also stops working when the token of this request is revoked or expires. Returns 409 `export_not_ready` until the export is `ready`.',
+        'Anyone with the link can download the file without a token, so keep the link secret. The link also stops working when the token of this request is revoked or expires. Returns 409 `export_not_ready` until the `state` of the export is `ready`.',
       tool: {
         title: 'Get the link to an export',
         description:

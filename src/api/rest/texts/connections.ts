@@ -30,7 +30,7 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
       summary: 'Read a connection',
       description:
         'Returns one connection with its members. `secret_here: false` means that this device cannot make or check its words yet.',
-      onAccountServer: 'As in the list.',
+      onAccountServer: 'Differs from the answer of a daemon in the same fields as the list.',
       tool: {
         title: 'Read a connection',
         description:

@@ -19,7 +19,7 @@ export const verifyTexts: Texts<'verify' | 'stamp' | 'verificationLog'> = {
       summary:
         'Draw a challenge word to say, to hear words that are valid only for you and one purpose',
       description:
-        'Use this in a call in which the listener and the purpose of the words matter, such as a payment. Say the `word`. The other person enters it with your account and the purpose, and then says three words that are valid for no other listener, device or purpose. Check these words with `challenge_id`.\n\nA challenge allows one try within 15 minutes. A new challenge ends the open challenge of the same token and connection. The limit is 5 challenges in 15 minutes, for all tokens together. The `purpose` is normalised: show the purpose as the answer has it, because "1.200" and "12.00" both become `1200`.',
+        'Use this on calls on which the listener and the purpose of the words matter, for example about a payment. Say the `word`. The other person enters it with your account and the purpose, and then says three words that are valid for no other listener, device or purpose. Check these words with `challenge_id`.\n\nA challenge allows one try within 15 minutes. A new challenge ends the open challenge of the same token and connection. The limit is 5 challenges in 15 minutes, for all tokens together. The `purpose` is normalised: show the purpose as the answer has it, because "1.200" and "12.00" both become `1200`.',
       tool: {
         title: 'Draw a challenge word to say',
         description:

@@ -78,7 +78,7 @@ export function verifyAnswer(invocation: Invocation): Promise<Verification> {
   const { args, options, io } = invocation
   if (args.length > 0)
     throw new UsageError(
-      'Do not give words together with --challenge: it first gives you a word to say, then asks for the words of the other side.',
+      'Do not give words together with --challenge. The command first shows you a word to say, then asks for the words of the other side.',
     )
   const connection = connectionOf(options['expect'] as string | undefined)
   return withPrompt(io, async (prompt) => {
@@ -117,7 +117,9 @@ const ASKED = {
 function askedBy(options: Invocation['options']) {
   const asked = valuesOf(ASKED, options)
   if (Object.keys(asked).length > 0 && asked.challenge === undefined)
-    throw new UsageError('Give --challenge too, with the word that the other side said.')
+    throw new UsageError(
+      '--purpose and --listener need --challenge. Add --challenge with the word that the other side said.',
+    )
   return asked
 }
 
@@ -162,9 +164,9 @@ say yours.
   --challenge WORD   the word that the other side says to you ("countersignd verify --challenge" there). Your words
                      are then valid only for that person and for one purpose. The word is said on the call, so it
                      does not have to be kept secret
-  --purpose TEXT     with --challenge: the purpose of the words. Only letters and digits count, so "1.200" and
-                     "12.00" are both 1200: compare the form that is shown. Other users of this machine can read
-                     the arguments of a command, so write nothing here that they must not know
+  --purpose TEXT     with --challenge: the purpose of the words. All characters except letters and digits are ignored,
+                     so "1.200" and "12.00" are both 1200: compare the form that the command shows. Other users of
+                     this machine can read the arguments of a command, so the purpose must not be confidential
   --listener USER    with --challenge: the member (acc_…) who said the word. It is required if the connection has
                      several other members`,
   options: optionsOf(ASKED),
@@ -183,7 +185,7 @@ say yours.
     const listener = listenerOf(code)
     if (listener !== null)
       say(
-        `These words are for ${purposeLine(code.purpose ?? '')} and only for ${shown(listener)}. Say them only if that is exactly what you want.`,
+        `These words are for ${purposeLine(code.purpose ?? '')} and only for ${shown(listener)}. Say the words only if you want exactly this.`,
       )
     say(
       `Valid until ${code.valid_until}. The caller speaks first. If you were called, say these words only after "countersignd verify" has answered "Verified".`,

@@ -133,7 +133,7 @@ const LEAVE: Way = {
   verb: 'leave',
   state: 'left',
   warning: () =>
-    'Its secret is deleted here, and the other members get a new secret. You can only return if an owner invites you again.',
+    'The secret of the connection is deleted on this device, and the other members get a new secret. You can only return if an owner invites you again.',
   misfit: (target) => {
     const { id, state } = target.connection
     if (state === 'ended')
@@ -152,7 +152,7 @@ const DELETE: Way = {
     if (!endsForOthers(target))
       return 'The connection and the invitations to it are deleted permanently.'
     const count = othersIn(target).length
-    return `You are its only owner, so it ends permanently for you and for ${count === 1 ? 'the other member' : `the ${count} other members`}.`
+    return `You are the only owner of the connection, so it ends permanently for you and for ${count === 1 ? 'the other member' : `the ${count} other members`}.`
   },
   misfit: (target) => {
     const { id, state } = target.connection
@@ -206,9 +206,9 @@ const ending = (way: Way, help: string): Command => ({
 export const connectionLeave = ending(
   LEAVE,
   `
-Leaves a connection. It continues for the other members, who get a new secret at their next sync. If you are the
-only owner, first make another member an owner ("countersignd connection role"), or end the connection for all
-members ("countersignd connection delete").
+Leaves a connection. The connection continues for the other members, who get a new secret at their next sync. If you
+are the only owner, first make another member an owner ("countersignd connection role"), or end the connection for
+all members ("countersignd connection delete").
 
   --yes   do not ask for confirmation`,
 )
@@ -217,8 +217,8 @@ export const connectionDelete = ending(
   DELETE,
   `
 Permanently deletes a connection and the invitations to it. You can delete a connection that has no other members,
-that was ended, or of which you are the only owner. In the last case, the connection ends for all members: each
-member gets a notification, and from their next sync on, its words no longer verify.
+that was ended, or of which you are the only owner. If you are the only owner, the connection ends for all members:
+each member gets a notification, and the words of the connection no longer verify on any device that has synced.
 
   --yes   do not ask for confirmation`,
 )

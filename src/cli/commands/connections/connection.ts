@@ -70,8 +70,8 @@ Creates a connection with you as its only member and owner. With --invite, also 
 
   --name NAME                a name for the connection, for example the name of the other person. Invited people see
                              this name
-  --invite ADDRESS|ACCOUNT   invite a person, by an e-mail address, which does not need an account yet, or by the
-                             id of an account (acc_…); can be given several times
+  --invite ADDRESS|ACCOUNT   invite a person, by e-mail address or by the id of an account (acc_…). The person can
+                             create the account later. Can be given several times
   --words                    show four words for each invited person. Say them in person or on a call that you placed.
                              The command waits until the words are typed ("countersignd invite approve --words"), at
                              most 15 minutes. Then both sides are confirmed, as if you had compared the safety number
@@ -182,9 +182,11 @@ export const connectionRename: Command = {
 export const rotateCommand: Command = {
   usage: 'CONNECTION [--json]',
   help: `
-Gives a connection a new secret immediately. Any member can do this. A new secret is required after a member has
-left or a device was revoked. Devices create it by themselves at their next sync, and until then no words of the
-connection verify. The words of the old secret no longer verify.`,
+Gives a connection a new secret immediately. Any member can do this. The words of the old secret no longer verify.
+
+After a member has left or a device was revoked, the connection must get a new secret. Until then, no words of the
+connection verify. Devices create the new secret by themselves at their next sync. This command does not wait for
+the next sync.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     const after = await withApi((api) => byId('connection', id, () => api.rosters.rotate({ id })))

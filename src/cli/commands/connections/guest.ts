@@ -70,7 +70,7 @@ const isNowhere = (error: unknown) =>
 const nowhere = (cause: unknown) =>
   new AppError(
     'validation_failed',
-    'Give --to with an e-mail address, because this guest code is not for an external member with an address.',
+    'This guest code has no external member with an e-mail address. Give the address with --to.',
     { cause },
   )
 
@@ -78,8 +78,8 @@ export const guestSend: Command = {
   usage: 'ID [--to ADDRESS] [--json]',
   help: `
 Sends the link of a guest code by mail, through the account server. The code must have been created on this device.
-This is the only case in which the secret of a guest code passes through the server, and anyone who reads the mail
-can see the words. It is safer to hand the link over in person.
+Anyone who reads the mail can see the words, so it is safer to hand the link over in person. The secret of a guest code
+passes through the account server only if you use this command.
 
   --to ADDRESS   send the mail to this address (default: the address of the external member)`,
   options: { to: { type: 'string' } },

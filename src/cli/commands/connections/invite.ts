@@ -37,9 +37,9 @@ function followsFrom(made: Invitation, before: Connection): string {
 export const inviteCommand: Command = {
   usage: 'CONNECTION ADDRESS|ACCOUNT [--words] [--json]',
   help: `
-Invites a person to a connection, by an e-mail address, which does not need an account yet, or by the id of an
-account (acc_…). Only owners can do this. The person gets one mail. The invitation is valid for 14 days, unless
-your preset for the connection has another period.
+Invites a person to a connection, by e-mail address or by the id of an account (acc_…). A person who is invited by
+e-mail address can create the account later. Only owners can invite. The person gets one mail. The invitation is
+valid for 14 days, unless the preset of the connection sets another period.
 
 After the person has approved, this device adds them at its next sync and encrypts the secret for their devices. The
 account server cannot add anyone by itself.
@@ -100,7 +100,9 @@ the device that invited them.
 
 export const inviteContacts: Command = {
   usage: '[--json]',
-  help: 'Lists the first contacts by four words of this device: those that are open, and those that ended within the last day.',
+  help: `
+Lists the first contacts of this device: invitations in which both sides are confirmed by four words (--words). The
+list contains the first contacts that are open, and those that ended within the last day.`,
   args: [0, 0],
   async run({ withApi, print }) {
     const { items } = await withApi((api) => api.firstContacts.list({}))

@@ -70,11 +70,13 @@ const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard
 export const trustList: Command = {
   usage: '[--json]',
   help: `
-Lists the people you follow, newest first, each with the safety number, which is the same on both sides. "calls
-itself" marks a name that only the person claims, "the server says" a name that is not signed. If the keys are
-CHANGED, the person has devices whose keys you have not reviewed. Compare the safety number
+Lists the people you follow, newest first. Each person is shown with the safety number, which is the same on both
+sides. "calls itself" marks a name that only the person claims. "the server says" marks a name that is not signed.
+
+"CHANGED, not verified" means that the person has devices whose keys you have not reviewed. Compare the safety number
 ("countersignd trust confirm") before you rely on the new keys. If all devices were replaced with the recovery key,
-this check is not necessary, and a line says so until you use "countersignd trust dismiss".`,
+this comparison is not necessary. A line below the person then shows the replacement, until you use
+"countersignd trust dismiss".`,
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
@@ -116,8 +118,8 @@ use "countersignd trust rename".
 }
 
 const UNUSED = `
-All devices of this person were replaced without using their recovery key. They may have lost the paper together with the devices.
-But it may also be a thief who reads their mail.
+All devices of this person were replaced without using their recovery key. Either the person has lost the paper together with
+the devices, or a thief who reads the mail of the person has replaced the devices.
 
 `
 
@@ -151,7 +153,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
     if (typed !== 'same')
       throw new AppError(
         'invalid_state',
-        'Nothing was confirmed. If the numbers are still different after both of you have synced, there may be an attacker between you.',
+        'Nothing was confirmed. If the numbers are still different after both of you have synced, an attacker may be between your devices.',
       )
     return safety_number
   })
@@ -163,8 +165,9 @@ export const trustConfirm: Command = {
 Confirms the keys of a person you follow. The command shows the safety number, which is the same on both sides, and
 asks whether you have compared it.
 
-  --safety-number DIGITS   do not ask: you have compared this number, which "countersignd trust list" shows. Write it
-                           in quotes. The command fails if the keys of the person now have another safety number`,
+  --safety-number DIGITS   the safety number that you have compared, in quotes ("countersignd trust list" shows it).
+                           The command then does not ask, and fails if the person's keys now have another safety
+                           number`,
   options: { 'safety-number': { type: 'string' } },
   args: [1, 1],
   async run(invocation) {
@@ -271,8 +274,8 @@ const EVENTS = {
 export const trustHistory: Command = {
   usage: 'ID [--json]',
   help: `
-Shows the history of a person you follow, newest first. The times of changes to devices are those that the devices of
-the person state.`,
+Shows the history of a person you follow, newest first. The times at which devices were added or revoked are the times
+that the devices of the person claim.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const items = await withApi((api) =>
@@ -299,7 +302,9 @@ const METRICS = {
 
 export const trustMetrics: Command = {
   usage: '[--json]',
-  help: 'Shows how many people you follow, how many follow you, and how many keys were confirmed or changed and words checked.',
+  help: `
+Shows how many people you follow, how many people follow you, how many keys you confirmed, how often people replaced all
+their devices, and how many checks of words you made.`,
   args: [0, 0],
   async run({ withApi, print }) {
     const metrics = await withApi((api) => api.trust.metrics({}))

@@ -114,31 +114,34 @@ answered "Verified".
 
   --expect CONNECTION_OR_USER
              accept only the words of this connection (con_…) or of this member of your connections (acc_…). The
-             words of anyone else are not verified, because the caller is not the expected person. Attempts with
-             --expect are counted separately
+             words of another contact are not verified, because that contact is not the person you expect. Wrong
+             attempts with and without --expect are counted separately
   --challenge
              print one word for you to say, then ask for the three words of the other side
-             ("countersignd code --challenge"). These words are only for you: no one who hears them can use them
-             with someone else. You have one attempt; after a failure, run the command again. With --expect, only
-             that connection is accepted
+             ("countersignd code --challenge"). These words are valid only for you: a person who overhears the words
+             cannot use them with someone else. You have one attempt; after a failure, run the command again. With
+             --expect, only this connection is accepted
   --purpose TEXT
-             with --challenge: the purpose of the words, for example a payment. Only letters and digits count, so
-             "1.200" and "12.00" are both 1200: compare the form that is shown. Other users of this machine can
-             read the arguments of a command
+             with --challenge: the purpose of the words, for example a payment. All characters except letters and
+             digits are ignored, so "1.200" and "12.00" are both 1200: compare the form that the command shows. Other
+             users of this machine can read the arguments of a command
   --public   if the words match no contact, send them to the account server, which looks for a public code or a
              stamp with these words. Only the account server vouches for the result, so this is the weakest kind of
              answer. Words that match a contact are not sent. To have a public code yourself, see "The public code"
              in docs/cli.md
 
-The exit code is 0 if the words are verified, 10 if not, and 11 if the result is inconclusive because something
-could not be checked. Inconclusive does not mean that the caller is false. With --public, the exit code is 0 if
-one person was found, 10 if no one was found or if the words prove nothing because they were used before or are
-your own, and 11 if several people or a stamp were found, or if no one was found but this device could not check
-everything.
+The exit code is:
+   0  the words are verified. With --public: one person was found
+  10  the words are not verified. With --public: no one was found, or the words prove nothing because they were used
+      before or are your own
+  11  the result is inconclusive, because something could not be checked. This does not mean that the caller lies.
+      With --public: several people or a stamp were found, or no one was found but not everything could be checked
 
-After 100 wrong attempts in a row, each further wrong attempt is followed by a pause: 1 minute, then 2, 4 and so
-on, at most 60. "Not proven" with words from before a change means that the other side has not synced since a
-routine change of the secret.`,
+After 100 wrong attempts in a row, each further wrong attempt is followed by a pause: 1 minute, then 2 minutes, then 4
+minutes and so on, at most 60 minutes.
+
+"Not proven: words from before a change" means that the caller used the words of the previous secret. The device of
+the caller has not synced since a routine change of the secret.`,
   options: {
     public: { type: 'boolean' },
     expect: { type: 'string' },

@@ -57,9 +57,9 @@ export const orgActivityCommand: Command = {
   help: `
 Lists the events in the current organisation, newest first.
 
-  --limit N    the largest number of events to list (default: ${USUAL})
-  --from DAY   list no events before this day, for example 2026-01-31, in UTC
-  --to DAY     list no events after this day`,
+  --limit N    list at most this number of events (default: ${USUAL})
+  --from DAY   list only events of this day and later days, for example 2026-01-31, in UTC
+  --to DAY     list only events of this day and earlier days`,
   options: { ...optionsOf(DAYS), limit: { type: 'string' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
@@ -137,8 +137,8 @@ Shows the number of events in the current organisation by day or by week. The pe
 and at most ten years by week. Weeks begin on Monday. In the first and the last week, only the days within the
 period are counted.
 
-  --metric METRIC   a kind of event, as "countersignd org activity" shows it, or activity for all events
-                    (default: activity)
+  --metric METRIC   count only this kind of event, with the name that "countersignd org activity" shows, or count all
+                    events: activity (default: activity)
   --bucket BUCKET   day or week (default: day)
   --from DAY        the first day, for example 2026-01-31, in UTC (default: 29 days before the last day)
   --to DAY          the last day (default: today)`,

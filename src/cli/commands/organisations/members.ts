@@ -116,15 +116,15 @@ export const orgInvite: Command = {
   usage: 'ADDRESS… | --file FILE|- [--role member|admin|owner] [--json]',
   help: `
 Invites people to the current organisation by their e-mail addresses. A person who signs in with an invited address
-becomes a member. If an account already has the address confirmed, it becomes a member when its session is renewed,
-within 75 minutes, or with "countersignd org activate". Only owners and admins can do this.
+becomes a member. If an account has already confirmed the address, the account becomes a member within 75 minutes,
+when its session is renewed, or immediately with "countersignd org activate". Only owners and admins can invite.
 
   --file FILE   read the addresses from a file with one address per line (-: from standard input)
   --role ROLE   the role of the new members: member, admin or owner (default: member). Only an owner can invite owners
 
-Each address is handled separately, so a wrong address does not affect the others. An address that is already invited
-or a member is not invited again, but gets the role if that role allows more than its current role. The exit code is 1
-if an address was rejected.`,
+Each address is handled separately, so a wrong address does not affect the others. If an address is already invited or
+belongs to a member, it is not invited again. It gets the role of --role if this role has more rights than its current
+role. The exit code is 1 if an address was rejected.`,
   options: { file: { type: 'string' }, role: { type: 'string' } },
   args: [0, MOST_ARGUMENTS],
   async run({ args, options, io, withApi, print, say }) {

@@ -45,7 +45,7 @@ export const orgUse: Command = {
   usage: 'ID|NAME | --none [--json]',
   help: `
 Chooses the current organisation of this device. The "countersignd org …" commands work in the current organisation.
-Your other devices keep their own. The choice lasts until the device signs in again.
+Your other devices keep their own choice. The choice lasts until the device signs in again.
 
   --none   have no current organisation`,
   options: { none: { type: 'boolean' } },

@@ -110,16 +110,16 @@ export const whoamiCommand: Command = {
   usage: '[--json]',
   help: `
 Shows the account, this device, the account server, and whether the device is signed in. While
-"countersignd login" is waiting, it shows the four words to type on the other device. If the account server cannot
-be reached, it shows what this device has stored. The exit code is 1 in that case, and if the device is not signed
-in.`,
+"countersignd login" is waiting, this command also shows the four words to type on the other device. If the account
+server cannot be reached, only the data that this device has stored is shown. The exit code is 1 if the account
+server cannot be reached or if the device is not signed in.`,
   args: [0, 0],
   async run({ io, withApi, print, say }) {
     const { answer, silent } = await withApi(seen)
     print(answer, lines(answer))
     if ('user' in answer) return EXIT.ok
     if (silent === null) say('Sign in with "countersignd login --email ADDRESS".')
-    else io.stderr.write(`Data from the account server is missing here. ${silent.message}\n`)
+    else io.stderr.write(`Only the data that this device has stored is shown. ${silent.message}\n`)
     return EXIT.failed
   },
 }

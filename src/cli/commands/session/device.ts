@@ -128,8 +128,8 @@ An attempt lasts 15 minutes. At most five attempts in 24 hours are possible.
 
 ${APPROVAL_WARNING}
 
-The new device receives no secrets until the second four words have been typed on it. It receives them with the
-next syncs.
+The new device receives no secrets until the second four words have been typed on it. It receives the secrets with
+the next syncs.
 
 The words prevent a dishonest account server from adding a device of its own, so read them from the screen of the
 new device. If the words are rejected although you typed them correctly, do not approve the device, and ask the
@@ -155,12 +155,12 @@ export const deviceRenew: Command = {
   help: `
 Gives this device a new sealing key. Other devices use this key to encrypt the secrets of connections for this
 device. A device renews the key by itself every 90 days. Run this command immediately if someone may have read the
-keychain of this device or a backup of it: with a copy of the old key, they can decrypt what was encrypted before,
-but nothing that is encrypted from now on. If the device was stolen, the thief also has its other keys: run
-"countersignd device revoke" on another device instead.
+keychain of this device or a backup of the keychain. A copy of the old key decrypts only data that was encrypted
+before the renewal. If the device was stolen, the thief also has its other keys: run "countersignd device revoke" on
+another device instead.
 
-The old key is deleted after 7 days. Until then, the device can still decrypt what was encrypted with it. The
-safety number does not change, and no contact is warned. At most six renewals in 7 days are possible.`,
+The old key is deleted after 7 days. Until then, the device can still decrypt data that was encrypted with the old
+key. The safety number does not change, and no contact is warned. At most six renewals in 7 days are possible.`,
   args: [0, 0],
   async run({ withApi, print, say }) {
     const renewed = await withApi((api) => api.sealKey.renew({}))
@@ -177,10 +177,10 @@ export const deviceRevoke: Command = {
 Revokes a device: its sessions end, and no more data is encrypted for it. If the device awaits approval, the
 approval is declined. To revoke the device that you are using, use "countersignd logout".
 
-A thief may have the secrets of the revoked device, so every connection immediately gets a new secret. If that
-fails for a connection, the next sync tries again, and until then the words of that connection do not verify here.
-If the revoked device set the current recovery key, a notice shows what to do, because the revocation does not
-replace that key.`,
+A thief may have the secrets of the revoked device, so every connection immediately gets a new secret. If a new
+secret cannot be created for one connection, the next sync tries again. Until then, the words of this connection do
+not verify on this device. A recovery key that the revoked device set stays valid: in this case, a notice shows what
+to do.`,
   args: [1, 1],
   async run({ io, args: [id = ''], withApi, print, say }) {
     await byId('device', id, () => withApi((api) => api.devices.delete({ id })))
@@ -232,7 +232,7 @@ Ends the session of another device immediately. The device keeps its keys and ca
 "countersignd login". To remove a device permanently, use "countersignd device revoke".
 
 This command cannot end the session of the device that you are using. To sign out, use "countersignd logout". An
-embedded account needs no sign-in, so it has no session to end.`,
+embedded account needs no sign-in and has no sessions.`,
   work: (api, id) => api.sessions.delete({ id }),
   state: 'ended',
   done: (id) => `Ended ${id}. The device can sign in again with "countersignd login".`,

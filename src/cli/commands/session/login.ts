@@ -72,12 +72,15 @@ continue.
 If the account server rejects the session of a signed-in device, run this command again. The device gets a new
 session and keeps its keys.
 
-The first device of an account is signed in immediately. Every other device must be approved: run
-"countersignd device approve" on a device that is signed in, within 15 minutes. The new device then shows four
-words, which you type on the other device. The other device shows four different words, which you type here.
-Until both are done, the new device can only read. These two checks detect a dishonest account server, so
-compare the words carefully. If the approval is interrupted, it starts again with new words. At most five attempts
-in 24 hours are possible.`,
+The first device of an account is signed in immediately. Every other device must be approved:
+
+  1. Within 15 minutes, run "countersignd device approve" on a device that is already signed in.
+  2. This command shows four words. Type them on the device that is already signed in.
+  3. The device that is already signed in shows four different words. Type them here.
+
+Until the last step is done, the new device can only read. The words detect a dishonest account server, so type them
+exactly as the other screen shows them. If the approval is interrupted, it starts again with new words. At most five
+attempts in 24 hours are possible.`,
   options: SIGN_IN_OPTIONS,
   args: [0, 0],
   run: (invocation) => withPrompt(invocation.io, (prompt) => signIn(invocation, prompt, null)),

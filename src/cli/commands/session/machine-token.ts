@@ -40,10 +40,10 @@ function replyOf(answer: TransportResponse, endpoint: string): Reply {
   if (answer.status < 400 || !refused.success)
     throw new AppError(
       'backend_error',
-      `The token_endpoint of the key file, ${endpoint}, answers ${answer.status} and not as a token endpoint (RFC 6749). Check that an account server runs at this address.`,
+      `The token_endpoint of the key file, ${endpoint}, answered with status ${answer.status}, and not in the form of a token endpoint (RFC 6749). Check that an account server runs at this address.`,
     )
   const { error, error_description } = refused.output
-  const said = `No token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`
+  const said = `The account server issued no token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`
   if (error !== 'invalid_client') throw new AppError('invalid_request', said)
   // The server does not report whether the audience, the times or the key of an assertion is wrong.
   const { origin } = new URL(endpoint)

@@ -67,8 +67,8 @@ export const machineCreate: Command = {
   help: `
 Creates a machine account in one of your organisations, for a headless daemon or for API tokens. Its key is
 generated on this machine and written to a new file of mode 0600. Only the public key is sent. Without the key
-file, no one can sign in as the machine. If the answer of the server is lost, the key is kept in the file. In that
-case, run the same command again: it does not create a second account.
+file, no one can sign in as the machine. If the command fails because the answer of the server is lost, the key stays
+in the file. Then run the same command again: it does not create a second account.
 
   --org ID|NAME     the organisation, of which you must be an owner or admin. If several have the same name, give
                     the id

@@ -21,7 +21,7 @@ const NOTHING = 'The recovery key of the account did not change.'
 
 const REPLACES = (since: string | null) => `
 The account already has a recovery key${since === null ? '' : `, since ${since.slice(0, 10)}`}. To replace it, you need its 24 words.
-If you have lost that paper, only "countersignd reset" without --recovery-key removes the key. That revokes
+If you have lost that paper, only "countersignd reset" without --recovery-key removes the key. Such a reset revokes
 all your devices except one, and all your contacts have to confirm you again.
 
 Type the 24 words of the current recovery key, any number of words per line. What you type is not shown.
@@ -167,12 +167,15 @@ contact has to confirm the account again. The words also undo a reset that a thi
   --page FILE   write the words to a page for printing (mode 0600), and show them nowhere else. Delete the file
                 after printing it
 
-You must then type the words from the paper. The recovery key becomes valid only after that. If the account
-already has a recovery key, you must first type the words of that key. If you have lost that paper, use
-"countersignd reset" without --recovery-key to remove the key: then all contacts have to confirm the account again.
+The command then asks you to type the new words from the paper. The recovery key becomes valid only after you have
+typed them correctly.
 
-Without a terminal, the words are printed as one line on standard output, unless --page is given. Then the words
-of the current recovery key, if there is one, and the new words are read from standard input.`,
+If the account already has a recovery key, the command first asks for the words of the current key. If you have lost
+the paper of the current key, remove the key with "countersignd reset" without --recovery-key. All contacts must then
+confirm the account again.
+
+Without a terminal, standard input must contain the words of the current recovery key, if there is one, followed by
+the new words. The command prints the new words as one line on standard output or, with --page, writes them to the page.`,
   options: { page: { type: 'string' } },
   args: [0, 0],
   run: (invocation) =>
@@ -204,9 +207,9 @@ of the current recovery key, if there is one, and the new words are read from st
 export const recoveryDismiss: Command = {
   usage: '[--json]',
   help: `
-Dismisses the notice that another device set a recovery key, on this device only. Do this only if you set the key
-yourself, because a thief with an unlocked device of yours can set one too. If another key is set later, there is
-a new notice.`,
+Dismisses, on this device only, the notice that another device set a recovery key. Do this only if you set the
+recovery key yourself: a thief with an unlocked device of yours can also set a recovery key. If another recovery key
+is set later, there is a new notice.`,
   args: [0, 0],
   async run({ withApi, print, say }) {
     const answer = await withApi((api) => api.recovery.dismiss({}))

@@ -12,7 +12,7 @@ still have a device, use "countersignd login" and approve this device from there
 
 const WITHOUT_PAPER = `
 Everyone who follows the account or has a connection with it sees that its keys changed, and must confirm it again. If you have the
-24 words of the recovery key, use "countersignd reset --recovery-key" instead: then they do not have to.
+24 words of the recovery key, use "countersignd reset --recovery-key" instead: then no one has to confirm the account again.
 `
 
 const NOTHING = 'Nothing was reset.'
@@ -51,9 +51,11 @@ export const resetCommand: Command = {
     '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--recovery-key] [--yes] [--json]',
   help: `
 Recovers an account after all its devices were lost. It signs this device in like "countersignd login", and
-revokes every earlier device. Everyone who follows the account sees that its keys changed, and must confirm the
-keys again. With the recovery key, this is not necessary, and a reset that a thief made without the recovery key
-is undone.
+revokes every earlier device. All people who follow the account see that its keys changed, and must confirm the keys
+again.
+
+With --recovery-key, no one has to confirm the keys again. Such a reset also undoes a reset that a thief made
+without the recovery key.
 
   --email, --new-code, --machine, --key-file   as for "countersignd login"
   --recovery-key                               use the recovery key: the 24 words of "countersignd recovery create".

@@ -187,8 +187,8 @@ const isOf = (seen: SignIn, email: string) => seen.email?.toLowerCase() === emai
 /**
  * Sends a code.
  *
- * If the server sends none because the mailbox already has valid codes, the user types one of
- * those.
+ * If the server sends none because the mailbox already has valid codes, the user types one of these
+ * codes.
  */
 async function sendCode(asking: Asking, email: string, which: 'A' | 'A new'): Promise<SignIn> {
   const { withApi, say } = asking
