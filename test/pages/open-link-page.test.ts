@@ -100,7 +100,7 @@ describe('the pages of an open link', { skip }, () => {
     await type('message', 'Hello,\nit is me')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Look into your mailbox' }).waitFor()
+    await page.getByRole('heading', { name: 'Open your mailbox' }).waitFor()
     assert.deepEqual(await stateOf('gus@example.org'), ['unconfirmed'])
 
     await using confirmation = await open(await mailedTo('gus@example.org'))
@@ -115,7 +115,7 @@ describe('the pages of an open link', { skip }, () => {
     assert.deepEqual(await stateOf('gus@example.org'), ['pending'])
     // Sent once more, as by a reload.
     await confirmation.reload()
-    assert.equal(await heading(confirmation), 'This link has ended')
+    assert.equal(await heading(confirmation), 'This link is no longer valid')
   })
 
   it('show errors beside the field, keep the input, and focus the field', async () => {
@@ -138,7 +138,7 @@ describe('the pages of an open link', { skip }, () => {
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.type('Gus')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Look into your mailbox' }).waitFor()
+    await page.getByRole('heading', { name: 'Open your mailbox' }).waitFor()
   })
 
   it('show names as text, in every state', async () => {
@@ -161,7 +161,7 @@ describe('the pages of an open link', { skip }, () => {
       await page.emulateMedia({ colorScheme })
       await assertFits(page)
     }
-    for (const label of ['Your name', 'Your e-mail address', 'A message, if you like'])
+    for (const label of ['Your name', 'Your e-mail address', 'Your message (optional)'])
       assert.equal(await page.getByLabel(label, { exact: true }).count(), 1)
     assert.equal(await page.locator('main').count(), 1)
     assert.equal(await page.locator('h1').count(), 1)

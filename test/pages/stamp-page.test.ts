@@ -85,7 +85,7 @@ describe('the stamp page', { skip }, () => {
     const { kind, text } = await result(page)
     assert.equal(kind, 'ok')
     for (const part of [
-      'this is the stamp that the link was made for',
+      'the link was made for this stamp',
       stamp.account,
       stamp.device,
       stamp.kid,
@@ -96,7 +96,7 @@ describe('the stamp page', { skip }, () => {
       '1 January 2026 at 09:30:16 UTC',
       'Verified e-mail',
       'According to the server’s receipt',
-      'Only the server vouches for which account signed',
+      'Only the server confirms which account signed',
       stamp.root,
       'text/plain',
       `${stamp.content.length} bytes`,
@@ -111,7 +111,7 @@ describe('the stamp page', { skip }, () => {
     await using page = await visit.open(newStamp({ receipt: false }).link)
     const { kind, text } = await result(page)
     assert.equal(kind, 'ok')
-    assert.ok(text.includes('No receipt yet') && text.includes('Only a receipt could prove more.'))
+    assert.ok(text.includes('No receipt yet') && text.includes('Only a receipt could prove a higher level.'))
     assert.ok(text.includes('Device: one device signed'))
   })
 
@@ -128,7 +128,7 @@ describe('the stamp page', { skip }, () => {
     await using page = await visit.open(newStamp().plain)
     const { kind, text } = await result(page)
     assert.equal(kind, 'warn')
-    assert.ok(text.includes('can only repeat what the server shows'))
+    assert.ok(text.includes('cannot check that the link was made for this stamp'))
   })
 
   it('rejects a changed stamp, and shows nothing of it', async () => {
