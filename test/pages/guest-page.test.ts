@@ -1,5 +1,10 @@
-/** The guest page in a real browser, against a site that serves it as the account server does. */
+/**
+ * The guest page in a real browser, against a site that serves it as the account server does.
+ * `UPDATE_SCREENSHOTS=1 node --test --test-global-setup=test/setup.ts
+ * test/pages/guest-page.test.ts` makes its screenshot.
+ */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -18,6 +23,8 @@ import {
   type Visitor,
 } from './browser.ts'
 import { startSite, type Site } from './site.ts'
+
+const DOCS = join(import.meta.dirname, '../../docs')
 
 let visit: Visitor
 let site: Site
@@ -305,6 +312,13 @@ describe('the guest page', { skip }, () => {
     const frame = page.frames()[1]!
     assert.ok(!(await frame.content()).includes('data-account'))
     assert.equal(await frame.locator('#words').count(), 0)
+  })
+
+  it('makes its screenshot', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+    await using page = await visit.open(newGuest('Alice').link)
+    await shown(page)
+    await page.setViewportSize({ width: 900, height: 793 })
+    await page.screenshot({ path: join(DOCS, 'guest-page.png'), fullPage: true })
   })
 
   it('is not wider than a small phone, in any state of it', async () => {

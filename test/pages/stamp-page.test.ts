@@ -1,6 +1,11 @@
-/** The stamp page in a real browser, against a site that serves it as the account server does. */
+/**
+ * The stamp page in a real browser, against a site that serves it as the account server does.
+ * `UPDATE_SCREENSHOTS=1 node --test --test-global-setup=test/setup.ts
+ * test/pages/stamp-page.test.ts` makes its screenshot.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -12,6 +17,8 @@ import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { signReceipt, signStamp, stampFragment, stampWords } from '../../src/crypto/stamp.ts'
 import { assertFits, dropFile, HOSTILE, skip, T0, visitor, type Visitor } from './browser.ts'
 import { startSite, type Site } from './site.ts'
+
+const DOCS = join(import.meta.dirname, '../../docs')
 
 let visit: Visitor
 let site: Site
@@ -111,7 +118,10 @@ describe('the stamp page', { skip }, () => {
     await using page = await visit.open(newStamp({ receipt: false }).link)
     const { kind, text } = await result(page)
     assert.equal(kind, 'ok')
-    assert.ok(text.includes('No receipt yet') && text.includes('Only a receipt could prove a higher level.'))
+    assert.ok(
+      text.includes('No receipt yet') &&
+        text.includes('Only a receipt could prove a higher level.'),
+    )
     assert.ok(text.includes('Device: one device signed'))
   })
 
@@ -201,6 +211,13 @@ describe('the stamp page', { skip }, () => {
     await page.route('**/file', (route) => route.fulfill({ status: 503, body: '' }))
     await page.goto(stamp.link)
     assert.deepEqual((await result(page)).kind, 'warn')
+  })
+
+  it('makes its screenshot', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+    await using page = await visit.open(newStamp().link)
+    await result(page)
+    await page.setViewportSize({ width: 900, height: 800 })
+    await page.screenshot({ path: join(DOCS, 'stamp-page.png'), fullPage: true })
   })
 
   it('is not wider than a small phone', async () => {
