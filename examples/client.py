@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The main job over HTTP, in Python: list the connections, check three spoken words, stamp a file.
+"""Use a daemon over HTTP, in Python: list the connections, verify three words, stamp a file.
 
 Needs Python 3.11.
 
@@ -31,12 +31,12 @@ def base_url():
 
 
 URL = base_url()
-# The environment's proxy serves other machines, so it is not used.
+# The daemon runs on this machine, so the proxy of the environment is not used.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 class Refused(Exception):
-    """An error of the daemon. Its message names the remedy."""
+    """An error that the daemon returned. Its message names the remedy."""
 
 
 def ask(method, path, token=None, body=None):
@@ -75,7 +75,7 @@ def connections(token):
 
 def main(arguments):
     if len(arguments) != 1:
-        raise Refused("Give a file to stamp, and three words on standard input.")
+        raise Refused("Name a file to stamp, and write three words to standard input.")
     with open(arguments[0], "rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     words = sys.stdin.read().strip()
@@ -85,7 +85,7 @@ def main(arguments):
         print(f"{one['id']}  {one['name']} ({one['state']})")
     if words:
         print(ask("POST", "/api/v1/verify", token, {"words": words})["summary"])
-    # Only its digest is signed; the file is not uploaded.
+    # The daemon signs the digest. The file is not uploaded.
     print(ask("POST", "/api/v1/stamp", token, {"sha256": sha256})["verification_url"])
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job over HTTP, in a shell: list the connections, check three spoken words, stamp a file.
+# Uses a daemon over HTTP, in a shell: lists the connections, verifies three words, stamps a file.
 # Needs curl and jq.
 #
 #   echo 'matador carload recede' | examples/client.sh invoice.pdf
@@ -20,13 +20,14 @@ fail() {
   exit 1
 }
 for program in curl jq sha256sum; do
-  command -v "$program" >/dev/null || fail "This needs $program: install it first."
+  command -v "$program" >/dev/null || fail "Cannot find $program. Install it."
 done
 file=${1:-}
-[ -n "$file" ] || fail 'Give a file to stamp, and three words on standard input.'
-[ -r "$file" ] || fail "There is no file $file to read."
+[ -n "$file" ] || fail 'Name a file to stamp, and write three words to standard input.'
+[ -r "$file" ] || fail "Cannot read the file $file."
 
-# All users can read the arguments of a program: pass a token in a file, a body on standard input.
+# All users can read the arguments of a program. So the token is passed in a file, and a body on
+# standard input.
 fields() {
   printf 'header = "Content-Type: application/json"\n'
   [ -z "$token" ] || printf 'header = "Authorization: Bearer %s"\n' "$token"
@@ -63,6 +64,6 @@ if [ -n "${words:-}" ]; then
   jq -R '{words: .}' <<<"$words" | send /api/v1/verify | jq -r .summary
 fi
 
-# Only its digest is signed; the file is not uploaded.
+# The daemon signs the digest. The file is not uploaded.
 digest=$(sha256sum <"$file")
 jq -R '{sha256: .}' <<<"${digest%% *}" | send /api/v1/stamp | jq -r .verification_url

@@ -1,5 +1,5 @@
 /**
- * The main job over HTTP, in TypeScript: list the connections, check three spoken words, stamp a
+ * Uses a daemon over HTTP, in TypeScript: lists the connections, verifies three words, stamps a
  * file. Needs Node 24, `openapi-fetch`, and the types of the interface, which `npm run types`
  * generates.
  *
@@ -40,7 +40,7 @@ async function good<T>(asked: Promise<{ data?: T; error?: ApiError }>): Promise<
   return data as T
 }
 
-async function signOn(): Promise<void> {
+async function authenticate(): Promise<void> {
   const body = { name: 'example', scope: 'write', expires_in: 600 } as const
   const token =
     process.env['COUNTERSIGN_TOKEN'] ?? (await good(api.POST('/api/v1/token', { body }))).token
@@ -61,18 +61,18 @@ async function* connections(): AsyncIterable<Connection> {
 
 async function main(file: string | undefined): Promise<void> {
   if (file === undefined)
-    throw new Error('Give a file to stamp, and three words on standard input.')
+    throw new Error('Name a file to stamp, and write three words to standard input.')
   const sha256 = createHash('sha256')
   for await (const chunk of createReadStream(file)) sha256.update(chunk as Buffer)
   const words = (await text(process.stdin)).trim()
 
-  await signOn()
+  await authenticate()
   for await (const { id, name, state } of connections()) console.log(`${id}  ${name} (${state})`)
   if (words !== '') {
     const { summary } = await good(api.POST('/api/v1/verify', { body: { words } }))
     console.log(summary)
   }
-  // Only its digest is signed; the file is not uploaded.
+  // The daemon signs the digest. The file is not uploaded.
   const body = { sha256: sha256.digest('hex') }
   console.log((await good(api.POST('/api/v1/stamp', { body }))).verification_url)
 }
@@ -80,10 +80,10 @@ async function main(file: string | undefined): Promise<void> {
 try {
   await main(process.argv[2])
 } catch (error) {
-  // A TypeError of fetch gives no cause.
-  const isSilent = error instanceof TypeError
+  // If fetch cannot connect, its TypeError does not name the cause.
+  const isUnreachable = error instanceof TypeError
   console.error(
-    isSilent
+    isUnreachable
       ? `No daemon answers at ${baseUrl}: start one with "countersignd serve".`
       : (error as Error).message,
   )

@@ -1,10 +1,10 @@
 /**
- * A PostgreSQL for the examples. It prints the URL of an empty database, runs until a signal, and
- * then deletes its data.
+ * Starts a PostgreSQL server for the examples and prints the URL of an empty database. At a signal
+ * it stops the server and deletes its data.
  */
 import { constants } from 'node:os'
 
-// Before any process is started that would have to be stopped.
+// The handlers are set before the server starts, so that no signal leaves it running.
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => process.exit(128 + constants.signals[signal]))
 

@@ -103,7 +103,7 @@ export function checkBox(of: {
     clear,
     turn: (window) => {
       if (accepted === null || window <= accepted.window + 1) return
-      show('', `At ${accepted.at} the words were theirs. A new call needs new words.`)
+      show('', `At ${accepted.at} their words were right. A new call needs new words.`)
       accepted = null
     },
   }
@@ -112,25 +112,25 @@ export function checkBox(of: {
 function sentence(verdict: Verdict): string {
   switch (verdict.kind) {
     case 'theirs':
-      return 'These are their words. Now read yours out.'
+      return 'These are their words. If you have not read out yours yet, read them out now.'
     case 'used':
-      return 'These words were already used. Words count once: ask for the next ones, and do not trust a caller who repeats old ones.'
+      return 'These words were already used, and words are accepted only once. Ask for the next words. Do not trust a person who repeats old words.'
     case 'own':
-      return 'These are your own words, repeated back: no proof.'
+      return 'These are your own words. A person who repeats your words proves nothing.'
     case 'wrong':
-      return 'Not their words. Do not trust the caller.'
+      return 'These are not their words. Do not trust this call.'
     case 'count':
       return count(verdict.found)
     case 'unknown':
       return verdict.suggestions.length > 0
-        ? `“${verdict.word}” is not a word of the list. Did you hear:`
-        : `“${verdict.word}” is not a word of the list. Ask them to repeat it.`
+        ? `“${verdict.word}” is not in the word list. Did you hear one of these words?`
+        : `“${verdict.word}” is not in the word list. Ask the other person to repeat it.`
   }
 }
 
 function count(found: number): string {
-  if (found === 0) return 'Type the three words you heard.'
+  if (found === 0) return 'Type the three words that you heard.'
   return found === 1
-    ? 'That is 1 word; it takes three.'
-    : `Those are ${found} words; it takes three.`
+    ? 'That is 1 word. Type three words.'
+    : `Those are ${found} words. Type three words.`
 }

@@ -107,7 +107,7 @@ function run(main: HTMLElement, fragment: string): void {
       say(
         notice,
         'warn',
-        'This page is not reached safely, so it shows no words. Its address has to begin with https.',
+        'The connection to this page is not secure, so the page shows no words. Open the address that begins with https.',
       )
       return
     }
@@ -116,7 +116,7 @@ function run(main: HTMLElement, fragment: string): void {
     if (mine !== latest) return
     if (found === null) {
       const link = 'open the full link that you were sent, or scan the QR image again.'
-      const why = cutShort ? 'The link is not complete' : 'This device does not hold the code'
+      const why = cutShort ? 'The link is not complete' : 'This browser does not have your code'
       say(notice, 'info', `${why}. To see your words, ${link}`)
       return
     }
@@ -131,8 +131,8 @@ function run(main: HTMLElement, fragment: string): void {
     key = found
     say(notice, '', '')
     kept.textContent = stored
-      ? 'This browser keeps the code, so a reload works. On a device that is not yours, make it forget.'
-      : 'This browser does not keep the code: after a reload, open the full link again.'
+      ? 'This browser stores the code, so you can reload this page. If this is not your own device, remove the code after the call.'
+      : 'This browser does not store the code. If you reload this page, open the full link again.'
     await clock.settle()
     if (mine !== latest) return
     await showWords(windowOf(clock.now()))
@@ -157,7 +157,7 @@ function run(main: HTMLElement, fragment: string): void {
       say(
         notice,
         'info',
-        'Forgotten. To see your words again, open the full link that you were sent.',
+        'The code was removed. To see your words again, open the full link that you were sent.',
       )
       notice.tabIndex = -1
       notice.focus()
@@ -190,7 +190,7 @@ function warnOfClock(aheadMs: number): void {
   const off = Math.abs(aheadMs) > TOLERANCE_MS
   if (off === (where.textContent !== '')) return
   const way = aheadMs > 0 ? 'ahead of' : 'behind'
-  const text = `The clock of this device is ${duration(Math.abs(aheadMs))} ${way} the server’s. The words here go by the server’s, so they are right; yours should be set.`
+  const text = `The clock of this device is ${duration(Math.abs(aheadMs))} ${way} the clock of the server. The words on this page follow the clock of the server, so they are right. Set the clock of this device.`
   say(where, 'warn', off ? text : '')
 }
 

@@ -30,23 +30,20 @@ export function checkStamp(served: ServedStamp, id: string, fragment: string): S
     if (fragment !== '' && !names(fragment, served.stamp)) {
       return refused(
         'other_stamp',
-        'The server shows another stamp than the one this link was made for, or the link was changed.',
+        'This link was made for another stamp, or the link was changed.',
       )
     }
     const facts = verifyStamp(served, { serverKey: served.receipt_key })
     if (facts.payload.jti !== id) {
-      return refused(
-        'other_id',
-        'The server shows a stamp with another id than the one in the address.',
-      )
+      return refused('other_id', 'The id of the stamp is not the id in the address.')
     }
     return { kind: fragment === '' ? 'unbound' : 'valid', facts }
   } catch (error) {
     if (!(error instanceof Refusal))
-      return refused('malformed', 'What the server shows is not a stamp.')
+      return refused('malformed', 'The server sent data that is not a stamp.')
     return refused(
       error.reason,
-      REASONS[error.reason] ?? 'It breaks a rule that every stamp keeps.',
+      REASONS[error.reason] ?? 'The stamp breaks a rule that is required for every stamp.',
     )
   }
 }
@@ -62,20 +59,20 @@ function names(fragment: string, stamp: string): boolean {
 }
 
 const REASONS: { readonly [R in RefusalReason]?: string } = {
-  bad_signature: 'The signature does not fit: the stamp was changed, or another key made it.',
-  kid_mismatch: 'It is signed by another key than that of the device it names.',
-  unknown_signer: 'It is signed by a key that does not belong there.',
+  bad_signature: 'The signature is wrong: the stamp was changed, or another key signed it.',
+  kid_mismatch: 'The key that signed it is not the key of the device that it names.',
+  unknown_signer: 'It was signed with a key that is not accepted for it.',
   revoked_signer: 'The device that signed it was already revoked.',
-  revoked_key: 'The key that signed it is revoked, and no receipt shows that it came in before.',
-  key_log_mismatch: 'The device list shown with it is not the one that it was made under.',
-  wrong_version: 'It was made in a version of the protocol that is no longer read.',
-  wrong_account: 'The device list shown with it belongs to another account.',
-  account_mismatch:
-    'The first keys of the device list are not those that its account id stands for.',
-  key_log_forked: 'The device list shown with it contradicts itself.',
-  gap: 'The device list shown with it is incomplete.',
-  receipt_mismatch: 'The receipt shown with it belongs to another stamp.',
-  assurance_claimed: 'It claims an assurance that only a receipt of the server can give.',
+  revoked_key:
+    'The key that signed it is revoked, and no receipt shows that the server received it before that.',
+  key_log_mismatch: 'The device list that came with it is not the list with which it was made.',
+  wrong_version: 'It was made with a version of the protocol that is not supported.',
+  wrong_account: 'The device list that came with it belongs to another account.',
+  account_mismatch: 'The first keys of the device list do not match the id of the account.',
+  key_log_forked: 'The device list that came with it contradicts itself.',
+  gap: 'The device list that came with it is incomplete.',
+  receipt_mismatch: 'The receipt that came with it belongs to another stamp.',
+  assurance_claimed: 'It claims an assurance level that only a receipt of the server can prove.',
 }
 
 /**
@@ -103,7 +100,7 @@ export function fileCheck(payload: StampPayload): void {
     if (file.size > LARGEST) {
       answer(
         'warn',
-        'That is too large for a browser. On the command line: countersignd stamp verify FILE STAMP',
+        'This file is too large for a browser. Check it on the command line: countersignd stamp verify FILE STAMP',
       )
       return
     }
@@ -112,7 +109,7 @@ export function fileCheck(payload: StampPayload): void {
       const same = encodeBase64url(new Uint8Array(digest)) === payload.sha256
       const fits = payload.len === null || payload.len === file.size
       if (same && fits) answer('ok', `Match: ${file.name} is the stamped file, byte for byte.`)
-      else answer('bad', `No match: ${file.name} is not what was stamped, or it was changed since.`)
+      else answer('bad', `No match: ${file.name} is not the stamped file, or it was changed later.`)
     } catch {
       answer('warn', `The browser could not read ${file.name}. A folder cannot be compared.`)
     }

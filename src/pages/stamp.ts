@@ -8,8 +8,8 @@ import { element, make } from './element.ts'
 import { fileCheck, checkStamp, type ServedStamp, type StampCheck } from './stamp-check.ts'
 
 const LEVEL = {
-  device: 'Device: one device signed; nothing more is known about who uses it',
-  verified_email: 'Verified e-mail: the account has proven its mailbox',
+  device: 'Device: one device signed. Nothing more is known about its user',
+  verified_email: 'Verified e-mail: the account has confirmed its mailbox',
   organisation: 'Organisation: the account is an active member of an organisation',
 } as const
 
@@ -23,7 +23,7 @@ function showResult(kind: string, title: string, text: string): void {
 
 function show(check: StampCheck, now: number): void {
   if (check.kind === 'refused') {
-    showResult('bad', 'Refused', `${check.text} Do not rely on it.`)
+    showResult('bad', 'Refused', `${check.text} Do not rely on this stamp.`)
     element('result', HTMLElement).dataset['reason'] = check.reason
     return
   }
@@ -31,11 +31,11 @@ function show(check: StampCheck, now: number): void {
     showResult(
       'ok',
       'Valid',
-      'The signature is right, and this is the stamp that the link was made for. Only the server vouches for which account signed.',
+      'The signature is right, and the link was made for this stamp. Only the server confirms which account signed.',
     )
   } else {
     const text =
-      'The signature is right, but the link has no check value after “#”. So this page can only repeat what the server shows. Ask for the full link.'
+      'The signature is right, but the link has no check value after “#”. So this page cannot check that the link was made for this stamp. Ask for the full link.'
     showResult('warn', 'Valid, but not tied to your link', text)
   }
   const rows = factsOf(check.facts, now).map(([name, ...value]) =>
@@ -51,34 +51,36 @@ function factsOf(facts: StampFacts, now: number): Row[] {
   const note = (text: string) => make('small', '', text)
   const late = payload.iat * 1000 > now + 300_000
   const anew = note(
-    'This account lost all its devices once and began anew. Make sure it is still theirs.',
+    'All devices of this account were replaced at least once. Make sure that the account still belongs to the same person.',
   )
   return [
     [
       'Signed, as the signer claims',
       time(payload.iat),
-      ...(late ? [note('That is in the future by the server’s clock.')] : []),
+      ...(late ? [note('This time is in the future, according to the server’s clock.')] : []),
     ],
     receipt === null
-      ? ['Received by the server', 'No receipt yet: only the signer vouches for the time.']
+      ? ['Received by the server', 'No receipt yet. Only the signer confirms the time.']
       : ['Received by the server', time(receipt.received_at)],
     [
       'Assurance',
       LEVEL[assurance],
       note(
         receipt === null
-          ? 'Only a receipt could prove more.'
+          ? 'Only a receipt could prove a higher level.'
           : 'According to the server’s receipt.',
       ),
     ],
     ['Signer’s account', make('code', '', payload.iss), ...(keyLog.generation === 1 ? [] : [anew])],
     [
-      'Its root',
+      'Root of the account',
       make('code', '', hex(root.hash)),
-      note('It stands for the signer’s keys. Compare it with the one that the signer gave you.'),
+      note(
+        'The root identifies the signer’s keys. Compare it with the root that the signer gave you.',
+      ),
     ],
     ['Signing device', make('code', '', device)],
-    ['Its key', make('code', '', keyLog.devices.get(device)?.kid ?? '')],
+    ['Key of the device', make('code', '', keyLog.devices.get(device)?.kid ?? '')],
     ['Media type', payload.media_type ?? 'not given'],
     ['Length', payload.len === null ? 'not given' : bytes(payload.len)],
     ['Context', payload.ctx === null ? 'none' : make('q', '', payload.ctx)],
@@ -86,7 +88,7 @@ function factsOf(facts: StampFacts, now: number): Row[] {
     [
       'Words',
       make('span', 'look-up', words.join(' ')),
-      note('They only help to find a stamp. They are never evidence.'),
+      note('The words only help to find a stamp. They are never evidence.'),
     ],
   ]
 }

@@ -77,7 +77,7 @@ export function resetSuite(accounts: () => Accounts): void {
       const renewed = await resetOf(server, ada.id, code, undefined, paper)
       const log = await logOf(renewed)
       assert.deepEqual([log.generation, isLinked(log, 1, 2)], [2, true])
-      await arrived(server, email, /a sign-in code and the words of a recovery key of yours/)
+      await arrived(server, email, /a sign-in code and the words of a recovery key of your account/)
       await rejects('invalid_token', resetOf(server, ada.id, 'no code', log.entries, paper))
     })
 

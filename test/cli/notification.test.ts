@@ -21,11 +21,11 @@ test('notifications are listed, marked as read and deleted', async (t) => {
   }
   const { items } = await bob.json('notification', 'list')
   const [second, first] = items as { id: string; body: string }[]
-  assert.match(second!.body, /they call "Club"/)
+  assert.match(second!.body, /to the connection "Club"/)
   assert.match(
     (await bob.good(['notification', 'list'])).out,
     new RegExp(
-      `^${second!.id}  2\\S+Z  new  ".*" invites you .*\\n {2}Someone .*\\n${first!.id}`,
+      `^${second!.id}  2\\S+Z  new  ".*" invites you .*\\n {2}A person .*\\n${first!.id}`,
       'm',
     ),
   )

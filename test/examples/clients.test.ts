@@ -163,7 +163,7 @@ describe('the clients among the examples', () => {
           /scope is read; POST \/api\/v1\/stamp requires write or full/,
         ],
         ['two words', async () => ({}), { input: 'matador carload' }, /Three words are needed/],
-        ['no file', async () => ({}), { file: '' }, /Give a file to stamp/],
+        ['no file', async () => ({}), { file: '' }, /Name a file to stamp/],
         ['a missing file', async () => ({}), { file: '/nowhere' }, /\/nowhere/],
       ]
       for (const [name, env, given, told] of faults)

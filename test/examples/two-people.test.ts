@@ -128,7 +128,7 @@ for (const [name, file, text] of BROKEN)
         : { PATH: `${folder}:${process.env['PATH']}` },
     )
     assert(code !== null && code !== 0, `it ended with ${code}`)
-    assert.match(stderr, /This did not work/)
+    assert.match(stderr, /The example failed/)
     assert.doesNotMatch(stdout, /== Done/)
     await assertGone(temporary)
   })

@@ -279,7 +279,7 @@ describe('the files of the documentation page', () => {
         docs: { read(): Promise<Content> }
       }
       const page = (await docs.read()).body as string
-      assert.match(page, /not built here.*npm run build/s)
+      assert.match(page, /not built\..*npm run build/s)
       assert(page.includes('/api/v1/connections/{id}/code'))
       assert(!page.includes('<script'))
     } finally {

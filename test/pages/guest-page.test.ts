@@ -1,5 +1,10 @@
-/** The guest page in a real browser, against a site that serves it as the account server does. */
+/**
+ * The guest page in a real browser, against a site that serves it as the account server does.
+ * `UPDATE_SCREENSHOTS=1 node --test --test-global-setup=test/setup.ts
+ * test/pages/guest-page.test.ts` makes its screenshot.
+ */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -18,6 +23,8 @@ import {
   type Visitor,
 } from './browser.ts'
 import { startSite, type Site } from './site.ts'
+
+const DOCS = join(import.meta.dirname, '../../docs')
 
 let visit: Visitor
 let site: Site
@@ -106,11 +113,11 @@ describe('the guest page', { skip }, () => {
     await shown(page)
     const stranger = newGuest()
     for (const [words, verdict, sentence] of [
-      ['', 'count', /three words you heard/],
+      ['', 'count', /three words that you heard/],
       [guest.theirs(W0).split(' ').slice(1).join(' '), 'count', /Those are 2 words/],
-      [stranger.theirs(W0), 'wrong', /Not their words. Do not trust the caller/],
-      [guest.theirs(W0 - 2), 'wrong', /Not their words/],
-      [guest.own(W0), 'own', /your own words, repeated back: no proof/],
+      [stranger.theirs(W0), 'wrong', /not their words. Do not trust this call/],
+      [guest.theirs(W0 - 2), 'wrong', /not their words/],
+      [guest.own(W0), 'own', /your own words\. A person who repeats your words proves nothing/],
       [guest.theirs(W0).toUpperCase(), 'theirs', /These are their words/],
       [guest.theirs(W0), 'used', /already used/],
       [guest.theirs(W0 - 1), 'theirs', /These are their words/],
@@ -173,7 +180,7 @@ describe('the guest page', { skip }, () => {
     await page.goto(guest.link)
     assert.equal((await shown(page)).words, guest.own(W0))
     assert.equal(page.url(), guest.plain)
-    assert.match((await page.textContent('#kept')) ?? '', /does not keep the code/)
+    assert.match((await page.textContent('#kept')) ?? '', /does not store the code/)
   })
 
   it('deletes the secret on request, here and in other tabs, and accepts the link again', async () => {
@@ -183,10 +190,10 @@ describe('the guest page', { skip }, () => {
     await shown(other)
     await page.bringToFront()
     await page.click('#forget')
-    await page.locator('#notice', { hasText: 'Forgotten' }).waitFor()
+    await page.locator('#notice', { hasText: 'The code was removed' }).waitFor()
     assert.equal(await page.locator('#words').textContent(), '')
     await other.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
-    await other.locator('#notice', { hasText: 'does not hold the code' }).waitFor()
+    await other.locator('#notice', { hasText: 'does not have your code' }).waitFor()
     assert.ok(!(await other.locator('#code').isVisible()))
     await page.reload()
     await page.locator('#notice', { hasText: 'open the full link' }).waitFor()
@@ -201,7 +208,7 @@ describe('the guest page', { skip }, () => {
     const guest = newGuest()
     await using page = await visit.open(guest.plain)
     for (const [fragment, text] of [
-      ['', 'does not hold the code'],
+      ['', 'does not have your code'],
       ['#AAAA', 'The link is not complete'],
       ['#%00!', 'The link is not complete'],
     ] as const) {
@@ -262,7 +269,7 @@ describe('the guest page', { skip }, () => {
     await shown(page)
     for (const [state, status, title] of [
       ['revoked', 410, 'withdrawn'],
-      ['expired', 410, 'run out'],
+      ['expired', 410, 'expired'],
       ['unknown', 404, 'no such code'],
     ] as const) {
       site.guests.set(guest.id, {
@@ -305,6 +312,13 @@ describe('the guest page', { skip }, () => {
     const frame = page.frames()[1]!
     assert.ok(!(await frame.content()).includes('data-account'))
     assert.equal(await frame.locator('#words').count(), 0)
+  })
+
+  it('makes its screenshot', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+    await using page = await visit.open(newGuest('Alice').link)
+    await shown(page)
+    await page.setViewportSize({ width: 900, height: 793 })
+    await page.screenshot({ path: join(DOCS, 'guest-page.png'), fullPage: true })
   })
 
   it('is not wider than a small phone, in any state of it', async () => {

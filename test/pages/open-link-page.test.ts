@@ -1,6 +1,8 @@
 /**
  * The form of an open link and the page of the mailed link, in a real browser, at a real account
  * server: by keyboard, without any script, in the sizes of a phone and a desktop.
+ * `UPDATE_SCREENSHOTS=1 node --test --test-global-setup=test/setup.ts
+ * test/pages/open-link-page.test.ts` makes their screenshots.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -14,6 +16,7 @@ import { confirmationIn } from '../service/letters.ts'
 import { ask } from '../daemon.ts'
 import { assertFits, HOSTILE, skip, visitor, type Visitor } from './browser.ts'
 
+const DOCS = join(import.meta.dirname, '../../docs')
 const STYLE = join(import.meta.dirname, '../../src/pages/style.css')
 const OWNER = 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e'
 
@@ -100,7 +103,7 @@ describe('the pages of an open link', { skip }, () => {
     await type('message', 'Hello,\nit is me')
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Look into your mailbox' }).waitFor()
+    await page.getByRole('heading', { name: 'Open your mailbox' }).waitFor()
     assert.deepEqual(await stateOf('gus@example.org'), ['unconfirmed'])
 
     await using confirmation = await open(await mailedTo('gus@example.org'))
@@ -115,7 +118,7 @@ describe('the pages of an open link', { skip }, () => {
     assert.deepEqual(await stateOf('gus@example.org'), ['pending'])
     // Sent once more, as by a reload.
     await confirmation.reload()
-    assert.equal(await heading(confirmation), 'This link has ended')
+    assert.equal(await heading(confirmation), 'This link is no longer valid')
   })
 
   it('show errors beside the field, keep the input, and focus the field', async () => {
@@ -138,7 +141,7 @@ describe('the pages of an open link', { skip }, () => {
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.type('Gus')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Look into your mailbox' }).waitFor()
+    await page.getByRole('heading', { name: 'Open your mailbox' }).waitFor()
   })
 
   it('show names as text, in every state', async () => {
@@ -161,7 +164,7 @@ describe('the pages of an open link', { skip }, () => {
       await page.emulateMedia({ colorScheme })
       await assertFits(page)
     }
-    for (const label of ['Your name', 'Your e-mail address', 'A message, if you like'])
+    for (const label of ['Your name', 'Your e-mail address', 'Your message (optional)'])
       assert.equal(await page.getByLabel(label, { exact: true }).count(), 1)
     assert.equal(await page.locator('main').count(), 1)
     assert.equal(await page.locator('h1').count(), 1)
@@ -171,6 +174,43 @@ describe('the pages of an open link', { skip }, () => {
     await page.press('#email', 'Enter')
     await page.locator('.fault').waitFor()
     await assertFits(page)
+  })
+
+  it('make their screenshots', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+    const named = (display_name: string) =>
+      hand.db.updateTable('accounts').set({ display_name }).where('id', '=', OWNER).execute()
+    await named('Ada Lovelace')
+    const slug = await newLink('active', 'Talk to the workshop')
+    await using wide = await open(`/o/${slug}`)
+    await wide.setViewportSize({ width: 1280, height: 900 })
+    await wide.screenshot({ path: join(DOCS, 'open-link-page.png'), fullPage: true })
+
+    await using phone = await wide
+      .context()
+      .browser()!
+      .newContext({
+        colorScheme: 'dark',
+        deviceScaleFactor: 2,
+        viewport: { width: 360, height: 740 },
+      })
+    const page = await phone.newPage()
+    const shoot = (name: string) => page.screenshot({ path: join(DOCS, name), fullPage: true })
+    await page.goto(`${address}/o/${slug}`)
+    await page.evaluate(`document.querySelector('form').noValidate = true`)
+    const fill = async (email: string) => {
+      await page.fill('#display_name', 'Charles Babbage')
+      await page.fill('#email', email)
+      await page.fill('#message', 'We met at the fair.\nMay I call you on Friday?')
+      await page.click('button[type=submit]')
+    }
+    await fill('not an address')
+    await page.locator('#email-fault').waitFor()
+    await shoot('open-link-page-phone.png')
+    await page.evaluate(`document.querySelector('form').noValidate = true`)
+    await fill('charles@example.org')
+    await page.goto(address + (await mailedTo('charles@example.org')))
+    await shoot('confirm-page.png')
+    await named(HOSTILE)
   })
 
   it('accept a form only from their own page', async () => {

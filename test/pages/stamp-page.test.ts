@@ -1,6 +1,11 @@
-/** The stamp page in a real browser, against a site that serves it as the account server does. */
+/**
+ * The stamp page in a real browser, against a site that serves it as the account server does.
+ * `UPDATE_SCREENSHOTS=1 node --test --test-global-setup=test/setup.ts
+ * test/pages/stamp-page.test.ts` makes its screenshot.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -12,6 +17,8 @@ import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { signReceipt, signStamp, stampFragment, stampWords } from '../../src/crypto/stamp.ts'
 import { assertFits, dropFile, HOSTILE, skip, T0, visitor, type Visitor } from './browser.ts'
 import { startSite, type Site } from './site.ts'
+
+const DOCS = join(import.meta.dirname, '../../docs')
 
 let visit: Visitor
 let site: Site
@@ -85,7 +92,7 @@ describe('the stamp page', { skip }, () => {
     const { kind, text } = await result(page)
     assert.equal(kind, 'ok')
     for (const part of [
-      'this is the stamp that the link was made for',
+      'the link was made for this stamp',
       stamp.account,
       stamp.device,
       stamp.kid,
@@ -96,7 +103,7 @@ describe('the stamp page', { skip }, () => {
       '1 January 2026 at 09:30:16 UTC',
       'Verified e-mail',
       'According to the server’s receipt',
-      'Only the server vouches for which account signed',
+      'Only the server confirms which account signed',
       stamp.root,
       'text/plain',
       `${stamp.content.length} bytes`,
@@ -111,7 +118,10 @@ describe('the stamp page', { skip }, () => {
     await using page = await visit.open(newStamp({ receipt: false }).link)
     const { kind, text } = await result(page)
     assert.equal(kind, 'ok')
-    assert.ok(text.includes('No receipt yet') && text.includes('Only a receipt could prove more.'))
+    assert.ok(
+      text.includes('No receipt yet') &&
+        text.includes('Only a receipt could prove a higher level.'),
+    )
     assert.ok(text.includes('Device: one device signed'))
   })
 
@@ -128,7 +138,7 @@ describe('the stamp page', { skip }, () => {
     await using page = await visit.open(newStamp().plain)
     const { kind, text } = await result(page)
     assert.equal(kind, 'warn')
-    assert.ok(text.includes('can only repeat what the server shows'))
+    assert.ok(text.includes('cannot check that the link was made for this stamp'))
   })
 
   it('rejects a changed stamp, and shows nothing of it', async () => {
@@ -201,6 +211,13 @@ describe('the stamp page', { skip }, () => {
     await page.route('**/file', (route) => route.fulfill({ status: 503, body: '' }))
     await page.goto(stamp.link)
     assert.deepEqual((await result(page)).kind, 'warn')
+  })
+
+  it('makes its screenshot', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+    await using page = await visit.open(newStamp().link)
+    await result(page)
+    await page.setViewportSize({ width: 900, height: 800 })
+    await page.screenshot({ path: join(DOCS, 'stamp-page.png'), fullPage: true })
   })
 
   it('is not wider than a small phone', async () => {

@@ -33,9 +33,9 @@ export function emailStatesSuite(name: string, engine: Engine): void {
         assert.deepEqual(mails[0]!.slice(0, 2), mails[1]!.slice(0, 2))
         assert.notEqual(token, other)
         const shown = await page(token)
-        assert.match(shown, /This address belongs to an account already/)
+        assert.match(shown, /This address already belongs to an account/)
         assert.doesNotMatch(shown, /<button/, 'there is nothing to confirm')
-        assert.match(await confirm(token), /This address belongs to an account already/)
+        assert.match(await confirm(token), /This address already belongs to an account/)
         assert.match(await confirm(token), ENDED)
         assert.deepEqual(await addresses(ada), [address])
         assert.deepEqual(await addresses(eve), [`${nobodys}?`, await addressOf(eve)])
@@ -52,7 +52,7 @@ export function emailStatesSuite(name: string, engine: Engine): void {
         const hers = [`${byLink}?`, `${byCode}?`, await addressOf(eve)]
         assert.deepEqual(await addresses(eve), hers, 'she is not told')
         for (const one of [first, second]) {
-          assert.match(await confirm(one.token), /belongs to an account already/)
+          assert.match(await confirm(one.token), /already belongs to an account/)
           assert.match(await confirm(one.token), ENDED)
         }
         assert.deepEqual(await addresses(eve), [await addressOf(eve)])
@@ -78,7 +78,7 @@ export function emailStatesSuite(name: string, engine: Engine): void {
     describe('each state of an address, with each operation', () => {
       type State = 'new' | 'waiting' | 'over' | 'own' | 'another’s'
       const WAITS = /Confirm your address/
-      const TAKEN = /belongs to an account already/
+      const TAKEN = /already belongs to an account/
       const DONE = /Your address is confirmed/
       const TABLE: Record<State, { add: string; look: RegExp; confirm: RegExp; becomes: string }> =
         {

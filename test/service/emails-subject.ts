@@ -13,7 +13,7 @@ export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
 export const LINK = /https:\/\/countersign\.test\/confirm\/([\w-]{43})\n/
 /** The text of the page for a link that is not valid. */
-export const ENDED = /This link has ended/
+export const ENDED = /This link is no longer valid/
 
 const ANYBODY = { key: null }
 const plain = ({ body }: Content) => (body as string).replace(/\s+/g, ' ')

@@ -91,11 +91,14 @@ test('letters name the sender, the reason and the next step, and no subject cont
 
 test('the letter about a recovery key explains that contacts confirm the keys of a reset without it', () => {
   const { text } = recoveryKeyMessage({ to: 'ada@x', deviceName: 'laptop', publicUrl: PUBLIC_URL })
-  const [ifYou, ifNot] = text.replaceAll(/\s+/g, ' ').split('If it was not,')
-  assert.match(ifYou!, /can replace all your devices, and your contacts accept that\./)
+  const [ifYou, ifNot] = text.replaceAll(/\s+/g, ' ').split('If it was not you,')
+  assert.match(
+    ifYou!,
+    /can replace all your devices\. Your contacts then do not have to confirm the new keys\./,
+  )
   assert.match(
     ifNot!,
-    /without a recovery key\..* compare the safety number with each contact: until they confirm your new keys, they accept a reset with those words\. $/,
+    /without a recovery key\..* compare the safety number with each contact\. Until a contact confirms your new keys, the device of that contact accepts a reset with those words\. $/,
   )
 })
 
@@ -104,6 +107,6 @@ test('the letter about a reset with the recovery key names the contacts who stil
   const { text } = resetMessage({ ...of, withKey: true })
   assert.match(
     text.replaceAll(/\s+/g, ' '),
-    /know you by keys that those words vouch for need not confirm you again; all others have to\./,
+    /accepted keys that belong to this recovery key do not have to confirm you again\. All others have to\./,
   )
 })

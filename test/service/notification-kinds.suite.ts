@@ -238,8 +238,11 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
 
     test('a new recovery key: contacts have to confirm the keys of a reset without it', async () => {
       const { body } = await told(await CAUSES.recovery_key_changed(), 'recovery_key_changed')
-      assert.match(body, /can replace all your devices, and your contacts accept the new devices\./)
-      assert.match(body, /reset the account without it: .* Until they confirm your new keys,/)
+      assert.match(body, /can replace all your devices\. Your contacts then do not have to confirm/)
+      assert.match(
+        body,
+        /reset the account without the recovery key: .* Until a contact confirms your new keys,/,
+      )
     })
 
     const kindsTo = async (to: By) => (await toldTo(to)).map(({ kind }) => kind)

@@ -82,7 +82,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
             created_at: clubs.time(),
           },
         ])
-        assert.match(items[0]!.body, /they call "Club"\. /)
+        assert.match(items[0]!.body, /to the connection "Club"\. /)
         await invite(host, id, await addressOf(guest))
         assert.equal((await toldTo(guest)).length, 1, 'again is as once')
         await invite(host, id, guest)

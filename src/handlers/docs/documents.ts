@@ -93,10 +93,11 @@ const list = async (said: string): Promise<Html> =>
     <h1>Countersign API</h1>
     <p>${said}</p>
     <p>
-      The typed document is <a href="/api/v1/openapi.json">openapi.json</a>. A route takes
-      <code>Authorization: Bearer &lt;token&gt;</code> with at least the scope in the third column;
-      where that is none, it takes no token. <code>POST /api/v1/token</code> with
-      <code>{"name": "me", "scope": "read"}</code> creates a token.
+      The typed document is <a href="/api/v1/openapi.json">openapi.json</a>. A route needs
+      <code>Authorization: Bearer &lt;token&gt;</code>, where the token has at least the scope in
+      the third column. If the scope is none, the route needs no token.
+      <code>POST /api/v1/token</code> with <code>{"name": "me", "scope": "read"}</code> creates a
+      token.
     </p>
     <table>
       <thead>
@@ -130,11 +131,9 @@ const head = ({ reference, start, style }: DocsFiles): Html =>
 async function docsPage(files: DocsFiles | null): Promise<Content> {
   const body =
     files === null
-      ? await list(
-          'The interactive page is not built here. In the folder of the sources, run: npm run build',
-        )
+      ? await list('The interactive page is not built. Run "npm run build" in the source folder.')
       : html`<div id="reference"></div>
-          <noscript>${await list('With JavaScript this page is interactive.')}</noscript>`
+          <noscript>${await list('If JavaScript is allowed, this page is interactive.')}</noscript>`
   const page = html`<!doctype html>
     <html lang="en">
       <head>

@@ -7,7 +7,7 @@ import { html, ICON } from '../../service/pages/document.ts'
 import type { DocsHandlers } from '../context.ts'
 
 const WHAT =
-  'This is the daemon of Countersign. It holds an account on this machine and serves it to programs that have a token.'
+  'This is the daemon of Countersign. It manages an account on this machine, for programs that have a token.'
 const DOCS = '/api/v1/docs'
 const NEW_TOKEN = 'countersignd token create --name me --scope read'
 

@@ -44,7 +44,7 @@ const waiting = (db: Kysely<Schema>, tokenHash: string, at: number): Promise<Cla
     .executeTakeFirst()
 
 const taken = (address: string): Said => ({
-  title: 'This address belongs to an account already',
+  title: 'This address already belongs to an account',
   text: `${address} already belongs to an account on this server, and an address can belong to only one account. Nothing was changed. If that account is yours, sign in to it with this address.`,
   settled: true,
 })

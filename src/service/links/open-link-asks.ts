@@ -202,7 +202,7 @@ export async function findAsk(
   return {
     title: 'Ask to connect?',
     text:
-      `${owner} will be asked to connect with ${name} at ${row.email}. People choose these names themselves: anyone can write any name.\n\n` +
+      `${owner} will be asked to connect with ${name} at ${row.email}. These names are not checked: anyone can use any name.\n\n` +
       (row.message === null ? '' : `Their message:\n${marked(row.message)}\n\n`) +
       'If this was not you, close this page. Then nothing happens.',
   }
@@ -252,7 +252,7 @@ export async function confirmAsk(
       title: 'You have asked to connect',
       text:
         `${isolated(found.owner)} can now see your request, with your name, your message and ${email}. ` +
-        'If it is approved, an invitation comes to this mailbox. You may close this page.',
+        'If it is approved, an invitation comes to this mailbox. You can close this page.',
     }
   })
 }

@@ -36,23 +36,23 @@ export const invitationMessage = (of: {
   subject: `An invitation to connect at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-someone who calls themselves
+a person who uses the name
     ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${addressText(of.fromEmail)}`}
-invites you to a connection that they call
+invites you to the connection
     ${quoted(of.connection)}
 on the Countersign account server
     ${of.publicUrl}
-${of.message === null ? '' : `They write:\n${quotedText(of.message)}`}People who are connected recognise each other by three words.
+${of.message === null ? '' : `Their message:\n${quotedText(of.message)}`}People in a connection recognise each other by three words.
 
-Anyone can write any name: ask them whether it was they, by a way that you
-know. To answer, sign in to that server with this address, look at the
-invitation, and approve or decline it:
+Anyone can use any name. Ask this person whether they invited you, in a way
+that you already trust. To answer, sign in to that server with this address,
+look at the invitation, and approve or decline it:
 
     countersignd login --email <this address>
     countersignd invite list
 
-It is good for ${lasting(of.goodForMs)}. If you do not know them, ignore this mail: then nothing
-happens.
+The invitation is valid for ${lasting(of.goodForMs)}. If you do not know this person, ignore
+this mail. Then nothing happens.
 `,
 })
 
@@ -73,24 +73,25 @@ export const orgInvitationMessage = (of: {
   subject: `An invitation to an organisation at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-someone who calls themselves
+a person who uses the name
     ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${addressText(of.fromEmail)}`}
-invites you to an organisation that they call
+invites you to an organisation with the name
     ${quoted(of.organisation)}
 on the Countersign account server
     ${of.publicUrl}
 
-Anyone can write any name: ask them whether it was they, by a way that you
-know. To become a member, sign in to that server with this address:
+Anyone can use any name. Ask this person whether they invited you, in a way
+that you already trust. To become a member, sign in to that server with this
+address:
 
     countersignd login --email <this address>
 
-An account that has this address already is a member the next time it renews
-its session. The members of an organisation see each other's names and
-addresses, and nothing else that you have on the server.
+If an account already has this address, it becomes a member the next time it
+renews its session. The members of an organisation see each other's names and
+addresses. They see nothing else that you have on the server.
 
-If you do not know them and have no account there, ignore this mail: then
-nothing happens.
+If you do not know this person and have no account there, ignore this mail.
+Then nothing happens.
 `,
 })
 
@@ -111,20 +112,21 @@ export const askedMessage = (of: {
   subject: `Confirm your request at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-someone, probably you, wrote this address and the name
+a person, probably you, entered this address and the name
     ${quoted(of.name)}
-into a form on the Countersign account server
+in a form on the Countersign account server
     ${of.publicUrl}
-by which people ask to be connected with someone who is called
+The form asks for a connection with a person who uses the name
     ${quoted(of.owner)}
 
-If that was you, open this page within ${of.hours} hours and confirm it there:
+If that was you, open this page within ${of.hours} hours and confirm your request there:
 
     ${of.link}
 
-Until then they see nothing of your request. Anyone can write any name, they too.
+Until you confirm it, the other person does not see your request. Anyone can use
+any name, and so can the other person.
 
-If it was not you, ignore this mail: then nothing happens.
+If it was not you, ignore this mail. Then nothing happens.
 `,
 })
 
@@ -146,22 +148,22 @@ export const guestCodeMessage = (of: {
   subject: `A link for you at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-someone who calls themselves
+a person who uses the name
     ${quoted(of.from)}${of.fromEmail === null ? '' : `\n    ${addressText(of.fromEmail)}`}
-sends you a link by the Countersign account server
+sends you a link through the Countersign account server
     ${of.publicUrl}
-It shows three words, new ones every minute. On a call with them you say the
-words, and they know that it is you; the page also checks theirs. It takes no
-account. The link:
+The link opens a page with three words, which change every minute. On a call
+with this person you read out the words, and the person knows that it is you.
+The page also checks the words of the person. You need no account. The link:
 
     ${of.link}
 
-Anyone can write any name: ask them whether it was they, by a way that you
-know. Anyone with the link can use your words: pass it on to no one, and
-delete this mail when you need it no more.
+Anyone can use any name. Ask this person whether they sent the link, in a way
+that you already trust. Anyone who has the link can use your words. Do not pass
+it on, and delete this mail when you no longer need it.
 
-It is good until ${new Date(of.until).toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not know them, ignore this mail: then
-nothing happens.
+The link is valid until ${new Date(of.until).toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not know this person,
+ignore this mail. Then nothing happens.
 `,
 })
 
@@ -189,15 +191,16 @@ of the organisation
     ${quoted(of.organisation)}
 on the Countersign account server
     ${of.publicUrl}
-fired: ${of.happened} there ${of.threshold} ${of.threshold === 1 ? 'time' : 'times'} or more
-within ${of.minutes} ${of.minutes === 1 ? 'minute' : 'minutes'}. No further mail comes for as long.
+fired, because ${of.happened} there ${of.threshold} ${of.threshold === 1 ? 'time' : 'times'} or more
+within ${of.minutes} ${of.minutes === 1 ? 'minute' : 'minutes'}. The next mail about this alert comes ${of.minutes} ${of.minutes === 1 ? 'minute' : 'minutes'}
+later at the earliest.
 
-You get this mail because an owner or admin of the organisation named you in
+You get this mail because an owner or admin of the organisation added you to
 the alert. To see what happened:
 
     countersignd org activity
 
-To get no such mails:
+To turn these mails off:
 
     countersignd preferences set --email-notifications off
 `,
@@ -222,13 +225,13 @@ export const feedbackMessage = (of: {
   subject: `Feedback${of.category === null ? '' : ` (${of.category})`} at ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-an account of ${of.publicUrl} (version ${of.version}) sends feedback.
+an account of ${of.publicUrl} (version ${of.version}) sent feedback.
 
 Account: ${of.account}
 Mailbox: ${of.from === null ? 'none' : addressText(of.from)}
-Kind:    ${of.category ?? 'not said'}
+Kind:    ${of.category ?? 'not given'}
 
-They write:
+The feedback:
 
 ${of.message
   .split(/\r\n|[\r\n]/)

@@ -19,16 +19,16 @@ export const codeMessage = (of: {
   subject: `Your sign-in code for ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-someone, probably you, is signing in to the Countersign account server
+a person, probably you, is signing in to the Countersign account server
 ${of.publicUrl} with this address. The code is:
 
     ${of.code}
 
-Type it on the device where you began. It works for ${of.minutes} minutes and for one
-device. Give it to no one: a person who asks for it wants to
-sign in as you.
+Type it on the device on which you started to sign in. It is valid for
+${of.minutes} minutes and for one device. Give it to no other person: a person
+who asks you for it wants to sign in as you.
 
-If it was not you, ignore this mail: without the code nothing happens.
+If it was not you, ignore this mail. Without the code nothing happens.
 `,
 })
 
@@ -48,7 +48,7 @@ ${of.publicUrl}. Another device of yours approved it.
 
 If that was you, there is nothing to do.
 
-If it was not, revoke it at once on a device that you trust:
+If it was not you, revoke the new device at once, on a device that you trust:
 
     countersignd device list
     countersignd device revoke <the device>
@@ -67,18 +67,20 @@ export const recoveryKeyMessage = (of: {
 
 the device ${quoted(of.deviceName)}
 made a recovery key for your account at
-${of.publicUrl}. A person with its 24 words and
-this mailbox can replace all your devices, and your contacts accept that.
+${of.publicUrl}. A person who has its 24 words
+and can read this mailbox can replace all your devices. Your contacts then do
+not have to confirm the new keys.
 
 If that was you, there is nothing to do.
 
-If it was not, reset the account on a device that you trust, without a
-recovery key. To revoke the device is not enough: the key stays in force.
+If it was not you, reset the account on a device that you trust, without a
+recovery key. It is not enough to revoke the device, because the recovery key
+would stay in force.
 
     countersignd reset --email <this address>
 
-Then compare the safety number with each contact: until they confirm your new
-keys, they accept a reset with those words.
+Then compare the safety number with each contact. Until a contact confirms
+your new keys, the device of that contact accepts a reset with those words.
 `,
 })
 
@@ -96,23 +98,23 @@ export const resetMessage = (of: {
 
 all devices of your account at ${of.publicUrl}
 were replaced by a new one, ${quoted(of.deviceName)}.
-That took a sign-in code${
+This needed a sign-in code${
     of.withKey
-      ? ` and the words of a recovery key of yours.
-The earlier devices are signed out. People who know you by keys that those
-words vouch for need not confirm you again; all others have to.`
-      : `. The earlier devices are signed out, and the
-people you are connected with are asked to confirm you anew.`
+      ? ` and the words of a recovery key of your account.
+The earlier devices are signed out. Contacts who accepted keys that belong to
+this recovery key do not have to confirm you again. All others have to.`
+      : `. The earlier devices are signed out, and your
+contacts are asked to confirm you again.`
   }
 
 If that was you, there is nothing to do.
 
-If it was not, a thief may read your mail. Make your mailbox safe first, with
-a new password; then take the account back:
+If it was not you, another person may be able to read your mail. First give
+your mailbox a new password. Then reset the account yourself:
 
     countersignd reset --email <this address>
 
-With the 24 words of your recovery key, add --recovery-key.
+If you have the 24 words of your recovery key, add --recovery-key.
 `,
 })
 
@@ -134,18 +136,17 @@ export const confirmAddressMessage = (of: {
   subject: `Confirm your address for ${hostOf(of.publicUrl)}`,
   text: `Hello,
 
-someone who calls themselves
+a person who uses the name
     ${quoted(of.name)}${of.primary === null ? '' : `\n    ${addressText(of.primary)}`}
-wants this address to be one of their account on the Countersign account
-server
+wants to add this address to their account on the Countersign account server
     ${of.publicUrl}
 
-If that is you, open this page within ${of.hours} hours and confirm it there:
+If that is you, open this page within ${of.hours} hours and confirm the address there:
 
     ${of.link}
 
-If it is not you, ignore this mail: then nothing happens. Confirm nothing for
-someone else: the invitations to this address would reach them.
+If it is not you, ignore this mail. Then nothing happens. Do not confirm for
+another person: that person would get the invitations to this address.
 `,
 })
 
@@ -162,21 +163,21 @@ export const emailAddedMessage = (of: {
 the address
     ${addressText(of.address)}
 was added to your account at
-${of.publicUrl}. A code that is mailed there signs in to
-the account, on a device that may only read until you approve it. It cannot
-reset the account.
+${of.publicUrl}. A code that is mailed to this address
+signs a device in to your account. Until you approve that device, it can only
+read. The code cannot reset the account.
 
 If that was you, there is nothing to do.
 
-If it was not, someone has a device or an API token of yours. Revoke the
-devices and the tokens that you do not know:
+If it was not you, another person has one of your devices or API tokens.
+Revoke the devices and the tokens that you do not recognise:
 
     countersignd device list
     countersignd device revoke <the device>
     countersignd token list
     countersignd token revoke <the token>
 
-Then ask the operator of the account server to take the address away. Until
-then, approve no device that you did not sign in yourself.
+Then ask the operator of the account server to remove the address. Until it
+is removed, approve only devices on which you signed in yourself.
 `,
 })

@@ -137,7 +137,7 @@ export const noticeOfRecoveryKey: Subscriber<'recovery_key.changed'> = (
   const note: Note = {
     kind: 'recovery_key_changed',
     title: `A new recovery key, by ${plainName(name)}`,
-    body: `${plainName(name)} set a recovery key for your account. A person with the words of this key and access to your mailbox can replace all your devices, and your contacts accept the new devices. If you did not set this key, reset the account without it: revoking the device is not enough, because the key stays in force. Then compare the safety number with each contact. Until they confirm your new keys, they accept a reset with the words of this key.`,
+    body: `${plainName(name)} made a recovery key for your account. A person who has its words and can read your mailbox can replace all your devices. Your contacts then do not have to confirm the new keys. If that was not you, reset the account without the recovery key: if you only revoke the device, the recovery key stays in force. Then compare the safety number with each contact. Until a contact confirms your new keys, the device of that contact accepts a reset with those words.`,
     data: { device_id: device },
   }
   return notify(trx, account, note, at)
@@ -154,7 +154,7 @@ export const noticeOfOpening: Subscriber<'guest_code.opened'> = (
     {
       kind: 'guest_code_opened',
       title: 'The page of a guest code was opened',
-      body: `The page of the guest code ${plainName(label)} was opened for the first time. If that cannot have been your guest, revoke the code.`,
+      body: `The page of the guest code ${plainName(label)} was opened for the first time. If your guest cannot have opened it, revoke the code.`,
       data: { guest_code_id: code },
     },
     at,
@@ -171,7 +171,7 @@ export const noticeOfRequest: Subscriber<'open_link.requested'> = (
     {
       kind: 'open_link_request',
       title: 'A person asks to connect',
-      body: `${plainName(name)} at ${email} used an open link. The mailbox is confirmed, but anyone can write any name.`,
+      body: `${plainName(name)} at ${email} used an open link. The mailbox is confirmed. The name is not: anyone can use any name.`,
       data: { open_link_id: link, open_link_request_id: request },
     },
     at,

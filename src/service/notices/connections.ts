@@ -21,7 +21,7 @@ export const noticeOfInvitation: Subscriber<'invitation.sent'> = async ({ trx },
     kind: 'invitation_received',
     title: `${name} invites you to a connection`,
     body:
-      `Someone who calls themselves ${name} invites you to a connection that they call ${plainName(by.name)}. ` +
+      `A person who uses the name ${name} invites you to the connection ${plainName(by.name)}. ` +
       'Ask them, in a way that you trust, whether they sent it. Then approve or decline it.',
     data: { invitation_id: id, connection_id: by.connection },
   }

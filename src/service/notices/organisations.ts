@@ -14,7 +14,7 @@ const invitedNote = (from: string, { id, name }: Organisation): Note => ({
   kind: 'org_invited',
   title: `${quoted(from)} invites you to an organisation`,
   body:
-    `Someone who calls themselves ${quoted(from)} invites you to an organisation that they call ${quoted(name)}. ` +
+    `A person who uses the name ${quoted(from)} invites you to the organisation ${quoted(name)}. ` +
     'You become a member when a device of yours next renews its session. Its members then see your name and this address. If you do not want that, suspend yourself there ("countersignd org suspend").',
   data: { organisation_id: id },
 })
@@ -38,7 +38,7 @@ const activatedNote = ({ id, name }: Organisation): Note => ({
 /** Returns the note about a wider role. */
 const roleNote = ({ id, name }: Organisation, role: OrgRole): Note => ({
   kind: 'org_role_changed',
-  title: `Your role in ${quoted(name)} is ${role} now`,
+  title: `Your role in ${quoted(name)} is now ${role}`,
   body: `An owner or admin of the organisation ${quoted(name)} gave you the role ${role}.`,
   data: { organisation_id: id },
 })

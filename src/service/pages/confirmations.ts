@@ -41,13 +41,13 @@ const confirmedPage = ({ title, text }: Said): Content =>
 /** Returns the page for an unknown, used or expired link: status 404, always the same. */
 const endedPage = (): Content =>
   page({
-    title: 'This link has ended',
+    title: 'This link is no longer valid',
     status: 404,
     main: html`<section class="card">
       <p>
-        The link was already used or has expired. If you confirmed something with it before, that is
-        still valid. Otherwise start again where the mail came from, and use the link in the newest
-        mail.
+        The link was already used, or it has expired. If you confirmed something with it, the
+        confirmation is still valid. Otherwise repeat the step for which you got the mail, and use
+        the link in the newest mail.
       </p>
     </section>`,
   })

@@ -121,7 +121,7 @@ export function document(of: {
 /** The text that is shown if JavaScript is disabled, for pages that need it. */
 export const needsScript = html`<noscript
   ><p class="notice" data-kind="warn">
-    This page works inside your browser and needs JavaScript for it. Allow it for this page and
-    reload.
+    This page works inside your browser and needs JavaScript. Allow JavaScript for this page, and
+    reload it.
   </p></noscript
 >`

@@ -44,24 +44,22 @@ export function guestPage(of: GuestPage): Content {
 function ended(of: GuestPage): { title: string; lines: Html[]; status: number } {
   const owner = html`<bdi>${of.ownerName}</bdi>`
   const trust = html`<p>
-    If a caller asks you for words from it, do not trust the call. Ask for a new link in a way that
-    you know and trust, such as a number you already have.
+    If a caller asks you for words of this code, do not trust the call. Ask for a new link in a way
+    that you already trust, for example by calling a number that you already have.
   </p>`
   if (of.state === 'revoked') {
-    const line = html`<p>
-      ${owner} has withdrawn it. Words from this code prove nothing any more.
-    </p>`
+    const line = html`<p>${owner} withdrew this code. Its words no longer prove anything.</p>`
     return { title: 'This code was withdrawn', lines: [line, trust], status: 410 }
   }
   if (of.state === 'expired') {
     const line = html`<p>
-      The code from ${owner} was made for a limited time, and that time is over.
+      The code from ${owner} was valid for a limited time, and this time is over.
     </p>`
-    return { title: 'This code has run out', lines: [line, trust], status: 410 }
+    return { title: 'This code has expired', lines: [line, trust], status: 410 }
   }
   const line = html`<p>
-    The link may be incomplete or mistyped, or the code may be gone. Open the whole link as you got
-    it, or scan the QR image again.
+    The link may be incomplete or contain a typing error, or the code was deleted. Open the full
+    link that you were sent, or scan the QR image again.
   </p>`
   return { title: 'There is no such code', lines: [line], status: 404 }
 }
@@ -81,8 +79,8 @@ const active = (of: GuestPage): Html =>
     <h1>Calls with <bdi>${of.ownerName}</bdi></h1>
     ${madeFor(of)}
     <p class="rule">
-      <strong>The caller speaks first.</strong> If you were called, read yours only after theirs
-      check out.
+      <strong>The caller speaks first.</strong> If the other person called you, check their words
+      first. Read out your own words only after this page accepts theirs.
     </p>
     ${needsScript}
     <p class="notice" id="notice" role="status"></p>
@@ -97,9 +95,9 @@ const active = (of: GuestPage): Html =>
         </div>
       </section>
       <section class="card" aria-labelledby="listen">
-        <h2 id="listen">Check theirs</h2>
+        <h2 id="listen">Check their words</h2>
         <form id="check" novalidate>
-          <label for="heard">The three words the other side says</label>
+          <label for="heard">The three words that you hear</label>
           <div class="field">
             <input
               id="heard"
@@ -120,35 +118,36 @@ const active = (of: GuestPage): Html =>
           class="suggestions"
           id="suggestions"
           role="group"
-          aria-label="Words of the list that are near"
+          aria-label="Similar words of the list"
           hidden
         ></div>
         <p class="hint">
-          They have other words than you. Theirs count once, for their minute and the one before and
-          after.
+          Their words are different from yours. This page accepts them only once: in the minute in
+          which they are shown, in the minute before, or in the minute after.
         </p>
       </section>
     </div>
     <section class="small" id="device" hidden>
       <p id="kept"></p>
-      <button class="quiet" id="forget" type="button">Forget this code on this device</button>
+      <button class="quiet" id="forget" type="button">Remove this code from this device</button>
     </section>
     <details class="small">
       <summary>What the words prove, and what they do not</summary>
       <ul>
         <li>
-          They prove that the other side holds the secret of your link at this minute. The account
-          chose the names above itself.
+          They prove that the other person has the secret of your link in this minute. They do not
+          prove the names above: the account chose these names itself.
         </li>
         <li>
-          They do not stop a person who passes your conversation on, word by word, while you talk.
+          They do not stop a person who listens to your call and passes every word on while you
+          talk.
         </li>
         <li>
-          The secret stays in this browser, but this page comes from a server: a dishonest server
-          could send a page that reads it. Your browser&rsquo;s history may also hold the link as
-          you opened it.
+          The secret stays in this browser. But this page comes from a server, and a dishonest
+          server could send a page that reads the secret. The history of your browser may also
+          contain your link.
         </li>
-        <li>Anyone who has your link can say your words. Do not pass it on.</li>
+        <li>Anyone who has your link can see your words. Do not pass the link on.</li>
       </ul>
     </details>
   </main>`

@@ -56,8 +56,8 @@ const headed = (
 
 const rule = ({ owner }: OpenLinkPage): Html =>
   html`<p class="rule">
-    <strong>Ask <bdi>${owner}</bdi> to connect with you.</strong> Anyone can write any name: go on
-    only if you got this link from them, in a way that you know.
+    <strong>Ask <bdi>${owner}</bdi> to connect with you.</strong> Anyone can use any name. Continue
+    only if you got this link from this person, in a way that you already trust.
   </p>`
 
 /**
@@ -94,7 +94,7 @@ function formPage(
         again === null
           ? html``
           : html`<p class="verdict" data-kind="bad">
-              Nothing was sent yet. Check the marked fields.
+              Your request was not sent. Correct the marked fields.
             </p>`
       }
       <div class="entry">
@@ -115,8 +115,8 @@ function formPage(
       <div class="entry">
         <label for="email">Your e-mail address</label>
         <p class="hint" id="email-hint">
-          We mail a link there, to be sure that it is yours. Until you follow it, your request is
-          not sent.
+          We mail a link to this address, to check that the address is yours. Your request is not
+          sent until you open the link and confirm.
         </p>
         ${email!.fault}
         <input
@@ -132,7 +132,7 @@ function formPage(
         />
       </div>
       <div class="entry">
-        <label for="message">A message, if you like</label>
+        <label for="message">Your message (optional)</label>
         ${message!.fault}
         <textarea
           id="message"
@@ -147,11 +147,11 @@ ${values.message}</textarea>
       <p><button type="submit">Ask to connect</button></p>
     </form>
     <details class="small">
-      <summary>What becomes of it</summary>
+      <summary>What happens to your request</summary>
       <p>
-        Once you have followed the link in the mail, <bdi>${link.owner}</bdi> sees your name, your
-        address and your message, and approves or declines. If they approve, an invitation comes to
-        your mailbox. Connected people recognise each other on calls by three words.
+        After you open the link in the mail and confirm, <bdi>${link.owner}</bdi> sees your name,
+        your address and your message, and approves or declines your request. If it is approved, you
+        get an invitation by mail. Connected people recognise each other on calls by three words.
       </p>
     </details>`
   return headed(link, again === null ? { main } : { told: 'Not sent', main, status: 422 })
@@ -160,17 +160,18 @@ ${values.message}</textarea>
 /** Returns the page after a valid form was submitted. It is the same for every mailbox. */
 const askedPage = (link: OpenLinkPage): Content =>
   headed(link, {
-    told: 'Look into your mailbox',
+    told: 'Open your mailbox',
     main: html`<section class="result" data-kind="wait">
-        <h2>Look into your mailbox</h2>
+        <h2>Open your mailbox</h2>
         <p>
-          We mailed you a link. Follow it within a day, and <bdi>${link.owner}</bdi> sees your
-          request.
+          We mailed you a link. Open it within a day and confirm. Then <bdi>${link.owner}</bdi> sees
+          your request.
         </p>
       </section>
       <p class="small">
-        Nothing came? Look among unwanted mail, and check your address for typing errors. One
-        address gets few such mails in an hour, and none while a request of it waits here already.
+        Did you get no mail? Look in the folder for unwanted mail, and check your address for typing
+        errors. We send few such mails to one address in an hour, and none while a request from this
+        address is already waiting here.
       </p>`,
   })
 
@@ -183,7 +184,7 @@ const pausedPage = (link: OpenLinkPage, status = 200): Content =>
       <h2>This link is paused</h2>
       <p>
         <bdi>${link.owner}</bdi> accepts no requests here at the moment. Nothing was sent. Try again
-        later, or ask them in another way.
+        later, or ask this person in another way.
       </p>
     </section>`,
   })
@@ -194,8 +195,8 @@ function fullPage(link: OpenLinkPage): Content {
     told: 'Too many requests',
     status: 429,
     main: html`<section class="result" data-kind="warn">
-      <h2>Too many people are asking</h2>
-      <p>This link accepts no more requests at the moment. Nothing was sent. Try again later.</p>
+      <h2>Too many people ask at the moment</h2>
+      <p>This link accepts no more requests for now. Nothing was sent. Try again later.</p>
     </section>`,
   })
   return { ...full, headers: { ...full.headers, 'Retry-After': String(RETRY_AFTER_S) } }
@@ -209,8 +210,8 @@ const unknownPage = (): Content =>
     status: 404,
     main: html`<section class="card">
       <p>
-        The address may be mistyped, or the link was deleted or has another address now. Ask the
-        person who gave it to you for the new one.
+        The address may contain a typing error, or the link was deleted or has a new address. Ask
+        the person who gave you the link for the new one.
       </p>
     </section>`,
   })
@@ -235,10 +236,10 @@ const faultOf = (schema: typeof NAME, value: string): string | undefined => {
 
 /** Returns the errors of the fields, as texts for the user. */
 function judge({ display_name, email: address, message }: Values): Faults {
-  const nameFault = display_name === '' ? 'Write your name.' : faultOf(NAME, display_name)
+  const nameFault = display_name === '' ? 'Enter your name.' : faultOf(NAME, display_name)
   const emailFault = safeParse(email, address).success
     ? undefined
-    : 'Write your e-mail address, like name@example.org.'
+    : 'Enter your e-mail address, for example name@example.org.'
   const messageFault = message === '' ? undefined : faultOf(MESSAGE, message)
   return {
     ...(nameFault === undefined ? {} : { display_name: nameFault }),

@@ -28,8 +28,9 @@ export function stampPage(of: { id: string; known: boolean; now: number }): Cont
       <h1>There is no such stamp here</h1>
       <section class="card">
         <p>
-          The link may be incomplete or mistyped, or it belongs to another server. The person who
-          gave it to you can send the stamp as a file, which checks without this page:
+          The link may be incomplete or contain a typing error, or it belongs to another server. The
+          person who gave you the link can send you the stamp as a file. You can check the file
+          without this page:
         </p>
         <p><code>countersignd stamp verify FILE STAMP --root ROOT</code></p>
       </section>
@@ -53,7 +54,7 @@ export function stampPage(of: { id: string; known: boolean; now: number }): Cont
       <section class="card" aria-labelledby="compare">
         <h2 id="compare">Is it your file?</h2>
         <p class="hint">
-          Choose the file that you have. It is compared inside your browser and never leaves it.
+          Choose your file. Your browser compares it with the stamp. The file is not sent anywhere.
         </p>
         <div class="drop" id="drop">
           <input id="file" type="file" aria-describedby="match" />
@@ -65,10 +66,11 @@ export function stampPage(of: { id: string; known: boolean; now: number }): Cont
     <details class="small">
       <summary>What this page cannot protect you from</summary>
       <p>
-        Its script comes from the server, so a dishonest server could send one that claims
-        &ldquo;valid&rdquo; to everything. The signer&rsquo;s key log and the key that receipts are
-        checked with come from it, too. To trust no server, check offline with the root that the
-        signer gave you: <code>countersignd stamp verify FILE STAMP --root ROOT</code>
+        The script of this page comes from the server. A dishonest server could send a script that
+        shows &ldquo;valid&rdquo; for every stamp. The server also sends the signer&rsquo;s key log
+        and the key with which receipts are checked. To check a stamp without trusting a server, use
+        the command line and the root that the signer gave you:
+        <code>countersignd stamp verify FILE STAMP --root ROOT</code>
       </p>
     </details>
   </main>`
@@ -82,8 +84,8 @@ const homePage = (): Content =>
       <h1>Account server</h1>
       <section class="card">
         <p>
-          This server keeps accounts of Countersign for the daemons of their owners. If someone sent
-          you a link, open the whole of it: this address alone shows nothing.
+          This server stores Countersign accounts for the daemons of their owners. If you were sent
+          a link, open the full link. This address alone shows nothing.
         </p>
         <p>To use it with a daemon, set <code>SVC_BACKEND_URL</code> to this address.</p>
       </section>

@@ -162,7 +162,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
           'each line is marked',
           'Hello Bob,\r\n\r\nit is me.',
           null,
-          [/They write:\n {4}\| Hello Bob,\n {4}\| it is me\.\nPeople who/, /good for 14 days/],
+          [/Their message:\n {4}\| Hello Bob,\n {4}\| it is me\.\nPeople in/, /valid for 14 days/],
         ],
         [
           'without links, tags or direction marks',
@@ -171,20 +171,20 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
           [
             /\| see https: \/ \/ evil\. example\/ x or me@ evil\. example\n/,
             /\| www\. evil\. example evil\u3002 example 'a href='x''\n/,
-            /good for 1 hour\./,
+            /valid for 1 hour\./,
           ],
         ],
         [
           'no more than 20 lines',
           'line\n'.repeat(200),
           90_000,
-          [/(?: {4}\| line\n){20} {4}\| …\nPeople/, /good for 25 hours/],
+          [/(?: {4}\| line\n){20} {4}\| …\nPeople/, /valid for 25 hours/],
         ],
         [
           'long words are split, other words are kept whole',
           `${'a'.repeat(100)} ${'word '.repeat(40)}`,
           2_592_000,
-          [/ {4}\| a{68}\n {4}\| a{32} word/, /good for 30 days/],
+          [/ {4}\| a{68}\n {4}\| a{32} word/, /valid for 30 days/],
         ],
       ]
       for (const [what, message, seconds, says] of MAILS)
@@ -206,7 +206,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
         const address = newAddress()
         await open(ada, { preset_id: null, invite: [{ email: address }] })
         const { text } = await arrived(server, address, /invites/)
-        assert.doesNotMatch(text, /They write|null/)
+        assert.doesNotMatch(text, /Their message|null/)
       })
     })
   })
