@@ -10,7 +10,7 @@ import { EXIT } from '../../src/errors.ts'
 import { preferences, profile } from '../../src/handlers/account.ts'
 import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { verify } from '../../src/handlers/verify.ts'
-import { newWorld, type Desk } from '../world/world.ts'
+import { newWorld, type DeviceUser } from '../world/world.ts'
 import { at } from '../world/requests.ts'
 import { call } from './calling.ts'
 import type { Typed } from './terminal.ts'
@@ -23,12 +23,12 @@ type Words = readonly [string, ...string[]]
 type Answers = Readonly<Record<string, (input: unknown, context: unknown) => Promise<unknown>>>
 
 /** Returns the API of a fixture’s daemon. */
-function apiOf(desk: Desk): Partial<Api> {
+function apiOf(user: DeviceUser): Partial<Api> {
   const bound = (answers: object) =>
     Object.fromEntries(
       Object.entries(answers as Answers).map(([name, answer]) => [
         name,
-        (input: unknown) => answer(input, at(desk)),
+        (input: unknown) => answer(input, at(user)),
       ]),
     )
   return {
@@ -44,9 +44,9 @@ async function people(t: TestContext) {
   // The first sync signs the name.
   await bob.sync()
   const says =
-    (desk: Desk) =>
+    (user: DeviceUser) =>
     (words: Words, more: Typed = {}) =>
-      call(apiOf(desk), words, more)
+      call(apiOf(user), words, more)
   return { world, ada, bob, says, said: says(ada) }
 }
 
@@ -249,10 +249,10 @@ describe('verify --public', () => {
   ] as const)
     it(`with ${what}`, async (t) => {
       const { ada, says } = await people(t)
-      const desk = ada.restart(
+      const user = ada.restart(
         instead('lookups', 'create', () => async () => structuredClone(answer) as never),
       )
-      const said = await says(desk)(['verify', '--public', 'matador', 'carload', 'recede'])
+      const said = await says(user)(['verify', '--public', 'matador', 'carload', 'recede'])
       assert.equal(said.code, code)
       const told = said.out.trimEnd().split('\n')
       assert.equal(told.length, lines.length)

@@ -84,9 +84,9 @@ it('a member invited later gets words at once, too', async (t) => {
 
 it('a further device gets the words of its account’s connections at once', async (t) => {
   const { seat } = await place(t)
-  const desk = await seat('ada')
-  const { id } = await asOwner<{ id: string }>(desk, 'POST', '/api/v1/connections', { name: 'A' })
+  const laptop = await seat('ada')
+  const { id } = await asOwner<{ id: string }>(laptop, 'POST', '/api/v1/connections', { name: 'A' })
   const phone = await seat('ada')
-  await approveDevice(desk, phone)
+  await approveDevice(laptop, phone)
   assert.match(await wordsOf(phone, id), /^\w+ \w+ \w+$/)
 })

@@ -8,11 +8,16 @@ import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/connect
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../world/requests.ts'
-import { connected, newWorld, takenIn, verifies, type Desk, three } from '../world/world.ts'
+import { connected, newWorld, takenIn, verifies, type DeviceUser, three } from '../world/world.ts'
 import { type Call, rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
-const saysOf = ({ verified, conclusive, replayed, echo }: Awaited<ReturnType<Desk['hears']>>) => ({
+const saysOf = ({
+  verified,
+  conclusive,
+  replayed,
+  echo,
+}: Awaited<ReturnType<DeviceUser['hears']>>) => ({
   verified,
   conclusive,
   replayed,
@@ -202,7 +207,7 @@ describe('three people', () => {
   it('a removed member is added again only by a new invitation', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await remove(ada.device(), ada.account(), id, cy.id)
-    for (const desk of [ada, bob, cy, ada]) await desk.sync()
+    for (const user of [ada, bob, cy, ada]) await user.sync()
     assert.equal(cy.words(id), null)
     await takenIn(ada, id, [cy])
     world.later()

@@ -8,7 +8,7 @@ import { approveInvitation } from '../../src/device/connections/consents.ts'
 import { dismiss, dismissed } from '../../src/device/connections/ignored-connections.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at } from '../world/requests.ts'
-import { type Desk, connected, isIn, newWorld, verifies, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, isIn, newWorld, verifies, worldOf } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
@@ -37,7 +37,7 @@ async function approved(t: TestContext) {
   return { world, ada, bob, id, takesIn }
 }
 
-const remembered = ({ state }: Desk) => state.consents.connections()
+const remembered = ({ state }: DeviceUser) => state.consents.connections()
 
 describe('a consent', () => {
   it('is deleted when the account was added', async (t) => {

@@ -6,13 +6,13 @@ import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections, members } from '../../src/handlers/connections.ts'
 import { at } from '../world/requests.ts'
-import { type Desk, connected, newWorld, takenIn, three, verifies } from '../world/world.ts'
+import { type DeviceUser, connected, newWorld, takenIn, three, verifies } from '../world/world.ts'
 import { type Call, rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
-const remove = (desk: Desk, id: string) => connections.delete({ id }, at(desk))
-const listed = async (desk: Desk) =>
-  (await connections.list({ limit: 50 }, at(desk))).items.map(({ id, state }) => [id, state])
+const remove = (user: DeviceUser, id: string) => connections.delete({ id }, at(user))
+const listed = async (user: DeviceUser) =>
+  (await connections.list({ limit: 50 }, at(user))).items.map(({ id, state }) => [id, state])
 
 describe('the only owner deletes a connection with other members', () => {
   it('the connection is deleted for the owner, and ended for the others, who can delete it too', async (t) => {
@@ -20,18 +20,18 @@ describe('the only owner deletes a connection with other members', () => {
     await remove(ada, id)
     assert.deepEqual(await listed(ada), [])
     assert.equal(ada.device().vault.has(id), false)
-    for (const desk of [bob, cy]) {
-      await desk.sync()
-      assert.deepEqual(await listed(desk), [[id, 'ended']])
-      await rejects('invalid_state', connections.code({ id }, at(desk)), {
+    for (const user of [bob, cy]) {
+      await user.sync()
+      assert.deepEqual(await listed(user), [[id, 'ended']])
+      await rejects('invalid_state', connections.code({ id }, at(user)), {
         state: 'ended',
         says: /ended/,
       })
-      await remove(desk, id)
-      assert.deepEqual(await listed(desk), [])
-      assert.equal(desk.device().vault.has(id), false)
-      await desk.sync()
-      assert.deepEqual(await listed(desk), [])
+      await remove(user, id)
+      assert.deepEqual(await listed(user), [])
+      assert.equal(user.device().vault.has(id), false)
+      await user.sync()
+      assert.deepEqual(await listed(user), [])
     }
     await ada.sync()
     await rejects('not_found', remove(bob, id))
@@ -66,8 +66,8 @@ describe('the only owner deletes a connection with other members', () => {
     await ada.invite(id, { user_id: dora.id })
     await dora.approve()
     await remove(ada, id)
-    for (const desk of [bob, cy]) {
-      const { items } = await desk.account().notifications.list({})
+    for (const user of [bob, cy]) {
+      const { items } = await user.account().notifications.list({})
       const note = items.find(({ kind }) => kind === 'connection_ended')
       assert.deepEqual(note?.data, { connection_id: id, user_id: ada.id })
     }
@@ -135,7 +135,7 @@ describe('a deletion or departure that does not end the connection', () => {
 })
 
 /** An account server that reports existing accounts as deleted. */
-const callingDeleted = (...gone: readonly Desk[]) =>
+const callingDeleted = (...gone: readonly DeviceUser[]) =>
   instead('rosters', 'read', (honest) => async (of) => {
     const { key_logs, ...answer } = await honest(of)
     const isGone = (account: string) => gone.some(({ id }) => id === account)
@@ -147,7 +147,7 @@ describe('a server that fails or lies', () => {
   it('reports the other owner as deleted: deleting means leaving, as the roster has it', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
-    for (const desk of [bob, cy]) await desk.sync()
+    for (const user of [bob, cy]) await user.sync()
     const lied = ada.restart(callingDeleted(bob))
     await rejects('invalid_state', members.remove({ id, mid: ada.id }, at(lied)), {
       state: 'last_owner',
@@ -166,7 +166,7 @@ describe('a server that fails or lies', () => {
     const roster = await ada.account().rosters.read({ connection: id })
     const { envelopes } = await ada.account().envelopes.read({ connection: id })
     await members.remove({ id, mid: cy.id }, at(ada))
-    for (const desk of [ada, bob]) await desk.sync()
+    for (const user of [ada, bob]) await user.sync()
     await remove(ada.restart(callingDeleted(bob, cy)), id)
     await bob.sync()
     assert.deepEqual(await listed(bob), [[id, 'ended']])

@@ -19,7 +19,7 @@ import { profiles } from '../../src/handlers/profiles.ts'
 import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
 import { at } from '../world/requests.ts'
 import { paged } from '../world/paged.ts'
-import { type Desk, connected, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, worldOf } from '../world/world.ts'
 import { instead } from '../world/interceptor.ts'
 
 /** Returns an account and a function that renews its key log; each call makes another history. */
@@ -37,9 +37,9 @@ function newLog() {
 }
 
 /** Returns the account of a device at a server that answers with a key log. */
-const showing = (desk: Desk, entries: readonly string[]): Account =>
+const showing = (user: DeviceUser, entries: readonly string[]): Account =>
   instead('keyLogs', 'read', () => async (of) => ({ ...paged(entries, of), seal_keys: [] }))(
-    desk.account(),
+    user.account(),
   )
 
 /** Returns the same server; its answers are held back until `release` is called. */

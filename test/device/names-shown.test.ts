@@ -6,7 +6,7 @@ import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../world/requests.ts'
 import { called, confirm, connected, give, rename } from './named.ts'
-import { type Desk, worldOf } from '../world/world.ts'
+import { type DeviceUser, worldOf } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
@@ -96,15 +96,15 @@ describe('the main name of a contact', () => {
 })
 
 describe('the name of the listener of own words', () => {
-  const named = async (desk: Desk, id: string) => {
+  const named = async (user: DeviceUser, id: string) => {
     const { listener_name, name_source, name_marks } = await connections.code(
       { id, challenge: 'matador' },
-      at(desk),
+      at(user),
     )
     return [listener_name, name_source, name_marks]
   }
-  const matched = async (desk: Desk, speaker: Desk, id: string) => {
-    const { matches } = await desk.hears(speaker.words(id))
+  const matched = async (user: DeviceUser, speaker: DeviceUser, id: string) => {
+    const { matches } = await user.hears(speaker.words(id))
     const { display_name, name_source, name_marks } = matches[0]!
     return [display_name, name_source, name_marks]
   }

@@ -13,7 +13,7 @@ import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../world/requests.ts'
 import { gate } from './enrolled.ts'
 import {
-  type Desk,
+  type DeviceUser,
   connected,
   consentFor,
   newWorld,
@@ -129,10 +129,10 @@ describe('words of a removed member do not verify', () => {
 })
 
 describe('a removed member returns only by a new invitation', () => {
-  const isOut = async (desk: Desk, id: string) => {
-    await desk.device().sync.run('request')
-    assert.equal(desk.device().vault.has(id), false)
-    assert.equal(desk.words(id), null)
+  const isOut = async (user: DeviceUser, id: string) => {
+    await user.device().sync.run('request')
+    assert.equal(user.device().vault.has(id), false)
+    assert.equal(user.words(id), null)
   }
 
   it('not by another, earlier invitation', async (t) => {

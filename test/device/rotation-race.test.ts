@@ -30,7 +30,7 @@ import {
   secretOf,
 } from './crowd.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, verifies } from '../world/world.ts'
+import { type DeviceUser, verifies } from '../world/world.ts'
 
 const SECOND = 1000
 
@@ -146,16 +146,16 @@ test('a revocation that 200 members see', async (t) => {
     const [killed, offline, ...others] = decided
     const start = gate()
     /** The whole devices that posted, once for each request. */
-    const posted: Desk[] = []
+    const posted: DeviceUser[] = []
     const byKey = new Map(
-      [ada, bob, cy].map((desk) => {
-        const append = (post: Post) => desk.account().rosters.append(post)
-        return [desk, postingBy(world, desk.id, append)]
+      [ada, bob, cy].map((user) => {
+        const append = (post: Post) => user.account().rosters.append(post)
+        return [user, postingBy(world, user.id, append)]
       }),
     )
-    const race = (desk: Desk, send: (post: Post) => Promise<Place>) =>
-      rotating(desk, id, async (post) => {
-        posted.push(desk)
+    const race = (user: DeviceUser, send: (post: Post) => Promise<Place>) =>
+      rotating(user, id, async (post) => {
+        posted.push(user)
         await start.promise
         return send(post)
       })
@@ -196,11 +196,11 @@ test('a revocation that 200 members see', async (t) => {
 
     const next = verifyRoster(id, now, after, lastPlace(entries))
     assert.deepEqual([next.epoch, heldMembers(next, after)], [2, []])
-    for (const desk of [ada, bob, cy]) await desk.restart().sync()
-    const secretAt = (desk: Desk) => new Uint8Array(desk.restart().device().vault.get(id)!)
+    for (const user of [ada, bob, cy]) await user.restart().sync()
+    const secretAt = (user: DeviceUser) => new Uint8Array(user.restart().device().vault.get(id)!)
     const secret = secretAt(ada)
-    for (const desk of [bob, cy])
-      assert.deepEqual([desk.state.connections.get(id)?.epoch, secretAt(desk)], [2, secret])
+    for (const user of [bob, cy])
+      assert.deepEqual([user.state.connections.get(id)?.epoch, secretAt(user)], [2, secret])
     for (const member of members) {
       const again = await member.server.rosters.read({ connection: id, from: roster.seq })
       assert.deepEqual(again.entries, [entries.at(-1), entry])

@@ -18,7 +18,7 @@ import { until } from '../until.ts'
 
 const TO = 'plumber@example.org'
 
-async function desk(t: TestContext) {
+async function setUp(t: TestContext) {
   const device = await enrolled(t)
   const context = contextOf(device)
   const newExternal = (more: object = {}) =>
@@ -49,7 +49,7 @@ const lettersTo = (device: Enrolled, address: string): Promise<Letter[]> =>
 
 describe('sending a guest code', () => {
   it('mails the displayed link, to the external member or to another address', async (t) => {
-    const { device, context, newExternal, newGuest } = await desk(t)
+    const { device, context, newExternal, newGuest } = await setUp(t)
     const { id: external } = await newExternal({ email: TO })
     const made = await newGuest(external)
     assert.equal(made.external_member_id, external)
@@ -66,7 +66,7 @@ describe('sending a guest code', () => {
   })
 
   it('rejects ended and unknown codes, codes without a secret here, and a missing address', async (t) => {
-    const { device, context, newGuest } = await desk(t)
+    const { device, context, newGuest } = await setUp(t)
     const [revoked, ended, expired, away] = [
       await newGuest(),
       await newGuest(),
@@ -92,7 +92,7 @@ describe('sending a guest code', () => {
 
 describe('deleting an external member', () => {
   it('removes the name of the member from matches and the log', async (t) => {
-    const { device, context, newExternal, newGuest } = await desk(t)
+    const { device, context, newExternal, newGuest } = await setUp(t)
     const { id, display_name } = await newExternal({ display_name: 'Maria Muster' })
     const guest = await newGuest(id)
     assert.deepEqual(guest.external_member, { id, display_name })
@@ -111,7 +111,7 @@ describe('deleting an external member', () => {
   })
 
   it('deletes the secrets of their guest codes at once, and no others', async (t) => {
-    const { device, context, newExternal, newGuest } = await desk(t)
+    const { device, context, newExternal, newGuest } = await setUp(t)
     const [gone, stays] = [await newExternal(), await newExternal()]
     const theirs = [await newGuest(gone.id), await newGuest(gone.id)]
     const spared = [await newGuest(stays.id), await newGuest()]
@@ -144,7 +144,7 @@ describe('deleting an external member', () => {
   })
 
   it('deletes nothing for an unknown member, or after an error of the account server', async (t) => {
-    const { device, context, newExternal, newGuest } = await desk(t)
+    const { device, context, newExternal, newGuest } = await setUp(t)
     const { id } = await newExternal()
     const guest = await newGuest(id)
     for (const none of ['x', 'ext_', `${id}0`, newId('ext_', 1), guest.id])
@@ -161,7 +161,7 @@ describe('deleting an external member', () => {
   })
 
   it('after a lost answer, the retry deletes the secrets of the codes revoked by the first', async (t) => {
-    const { device, newExternal, newGuest } = await desk(t)
+    const { device, newExternal, newGuest } = await setUp(t)
     const { id } = await newExternal()
     const [guest, spared] = [await newGuest(id), await newGuest()]
     const members = device.account.externalMembers
@@ -177,7 +177,7 @@ describe('deleting an external member', () => {
   })
 
   it('a guest code for an unknown external member is rejected, and nothing is stored', async (t) => {
-    const { device, newGuest } = await desk(t)
+    const { device, newGuest } = await setUp(t)
     await rejects('not_found', newGuest(newId('ext_', 1)))
     assert.deepEqual([device.state.guests.all(), device.state.secrets.ids()], [[], []])
   })

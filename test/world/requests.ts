@@ -15,7 +15,7 @@ import { trustCards } from '../../src/handlers/trust-cards.ts'
 import type { Keychain } from '../../src/keychain/backend.ts'
 import type { Act } from '../../src/storage/idempotency.ts'
 import type { Enrolled } from '../device/enrolled.ts'
-import type { Desk } from './world.ts'
+import type { DeviceUser } from './world.ts'
 
 const OWNER: Caller = { token: 'tok_1', scope: 'full', machine: null }
 const ANSWERS: Reached = { reachable: true, since: null }
@@ -88,10 +88,10 @@ export function contextOf(
 }
 
 /** Returns the context of a request at a person’s device. */
-export function at(desk: Desk, machine: Account | null = null): HandlerContext {
-  const { seat, keychain, flow: signIn } = desk
+export function at(user: DeviceUser, machine: Account | null = null): HandlerContext {
+  const { seat, keychain, flow: signIn } = user
   return contextAt(
-    { device: desk.device(), seat, keychain, signIn },
+    { device: user.device(), seat, keychain, signIn },
     { caller: { ...OWNER, machine } },
   )
 }
@@ -100,8 +100,8 @@ export function at(desk: Desk, machine: Account | null = null): HandlerContext {
 const NO_NUMBER = Array.from({ length: 12 }, () => '00000').join(' ')
 
 /** Confirms the keys of a followed account by the current safety number of its card. */
-export async function confirmAt(desk: Desk, id: string): Promise<TrustCard> {
-  const { safety_number } = await trustCards.update({ id, body: {} }, at(desk))
+export async function confirmAt(user: DeviceUser, id: string): Promise<TrustCard> {
+  const { safety_number } = await trustCards.update({ id, body: {} }, at(user))
   const body = { confirmed: true, safety_number: safety_number ?? NO_NUMBER } as const
-  return trustCards.update({ id, body }, at(desk))
+  return trustCards.update({ id, body }, at(user))
 }

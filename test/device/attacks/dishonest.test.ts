@@ -19,7 +19,7 @@ import { rotateNow } from '../../../src/device/connections/members.ts'
 import { connections } from '../../../src/handlers/connections.ts'
 import { at } from '../../world/requests.ts'
 import { showing } from '../../world/lies.ts'
-import { type Desk, connected, consentFor, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, consentFor, verifies, worldOf } from '../../world/world.ts'
 import { paged } from '../../world/paged.ts'
 import { rejects } from '../../rejects.ts'
 import { restless } from '../../world/interceptor.ts'
@@ -27,8 +27,8 @@ import { restless } from '../../world/interceptor.ts'
 type Entries = readonly string[]
 
 /** Restarts a device with a server that lies; returns the report of its sync. */
-async function told(desk: Desk, lie: (account: Account) => Account) {
-  const lied = desk.restart(lie)
+async function told(user: DeviceUser, lie: (account: Account) => Account) {
+  const lied = user.restart(lie)
   const report = await lied.device().sync.run('request')
   return { lied, error: report.error ?? '', report }
 }
@@ -280,7 +280,12 @@ describe('key logs and envelopes', () => {
 })
 
 /** Returns an envelope from a dishonest member, who chooses the secret. */
-async function sealedBy(by: Desk, to: Desk, connection: string, k: Uint8Array): Promise<string> {
+async function sealedBy(
+  by: DeviceUser,
+  to: DeviceUser,
+  connection: string,
+  k: Uint8Array,
+): Promise<string> {
   const { entries } = await by.account().rosters.read({ connection })
   const logs = new Map(
     await Promise.all(

@@ -12,22 +12,22 @@ import { rotateNow } from '../../../src/device/connections/members.ts'
 import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { honest, lied, showingEnvelopes } from '../../world/lies.ts'
-import { type Desk, connected, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, verifies, worldOf } from '../../world/world.ts'
 
-const epochOf = ({ state }: Desk, id: string) => {
+const epochOf = ({ state }: DeviceUser, id: string) => {
   const { connection, epoch, epochHead } = rememberedRoster(state, id)!.roster
   return { connection, epoch, epochHead }
 }
 
 /** Returns Bob’s device, to which an envelope is sealed. */
-async function recipient(bob: Desk) {
+async function recipient(bob: DeviceUser) {
   const { identity } = bob.device()
   const { publicKey } = (await identity.keys()).seal
   return { recipient: bob.deviceId, kid: sealKeyId(publicKey), publicKey }
 }
 
-const envelopesOf = async (desk: Desk, id: string) =>
-  (await desk.account().envelopes.read({ connection: id })).envelopes
+const envelopesOf = async (user: DeviceUser, id: string) =>
+  (await user.account().envelopes.read({ connection: id })).envelopes
 
 /** Returns an envelope with changed members. */
 const changed = (envelope: string, change: (members: Record<string, unknown>) => object) => {
@@ -37,8 +37,8 @@ const changed = (envelope: string, change: (members: Record<string, unknown>) =>
 const shorter = (text: unknown) => encodeBase64url(decodeBase64url(String(text)).slice(1))
 
 interface Scene {
-  readonly ada: Desk
-  readonly bob: Desk
+  readonly ada: DeviceUser
+  readonly bob: DeviceUser
   readonly id: string
   /** The envelope of an earlier epoch; `now` is the current one. */
   readonly before: string

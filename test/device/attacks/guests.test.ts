@@ -11,12 +11,12 @@ import { parseId } from '../../../src/crypto/encoding/id.ts'
 import { wordsAt } from '../../../src/crypto/words.ts'
 import { guestCodes } from '../../../src/handlers/guest-codes.ts'
 import { at } from '../../world/requests.ts'
-import { type Desk, worldOf } from '../../world/world.ts'
+import { type DeviceUser, worldOf } from '../../world/world.ts'
 
 const HOUR_S = 3600
 
-const made = (desk: Desk) =>
-  guestCodes.create({ body: { label: 'Plumber', expires_in: HOUR_S } }, at(desk))
+const made = (user: DeviceUser) =>
+  guestCodes.create({ body: { label: 'Plumber', expires_in: HOUR_S } }, at(user))
 
 /** Returns the words that a guest reads by the link at a time in Unix milliseconds. */
 function saidBy({ id, url }: { id: string; url: string }, ms: number): string {

@@ -9,7 +9,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { leaveOrEnd, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { membersOf, showingLog } from '../../world/lies.ts'
-import { type Desk, isIn, newWorld, verifies } from '../../world/world.ts'
+import { type DeviceUser, isIn, newWorld, verifies } from '../../world/world.ts'
 import { away, instead } from '../../world/interceptor.ts'
 
 /** Returns Eve with a phone, which approves an invitation of Ada’s. */
@@ -17,7 +17,7 @@ async function approvedByPhone(t: TestContext) {
   const world = await newWorld(t)
   const [ada, eve] = [await world.person('ada'), await world.person('eve')]
   const phone = await world.further(eve, 'phone')
-  for (const desk of [eve, phone]) await desk.sync()
+  for (const user of [eve, phone]) await user.sync()
   const id = await ada.connect()
   await ada.invite(id, { user_id: eve.id })
   await phone.approve()
@@ -42,14 +42,18 @@ async function approvedByPhone(t: TestContext) {
 }
 
 /** Runs a sync that must succeed; returns its report. */
-async function said(desk: Desk): Promise<string> {
-  const { ok, error } = await desk.device().sync.run('request')
+async function said(user: DeviceUser): Promise<string> {
+  const { ok, error } = await user.device().sync.run('request')
   assert(ok, error ?? '')
   return error ?? ''
 }
 
 /** Returns the ops that an account signed in a connection. */
-async function opsOf(reader: Desk, { id: actor }: Desk, connection: string): Promise<unknown[]> {
+async function opsOf(
+  reader: DeviceUser,
+  { id: actor }: DeviceUser,
+  connection: string,
+): Promise<unknown[]> {
   const { entries } = await reader.account().rosters.read({ connection })
   return entries
     .map(membersOf)
@@ -87,13 +91,13 @@ describe('an account that is added by a consent of a device that it had revoked'
 
   it('leaves also if it learns of both at once, and no remaining device has signed', async (t) => {
     const { world, ada, eve, phone, id } = await approvedByPhone(t)
-    const desk = await world.further(eve, 'desk')
-    await desk.sync()
+    const laptop = await world.further(eve, 'desk')
+    await laptop.sync()
     await ada.sync()
     const deaf = eve.restart(cut)
     await deaf.sync()
     await deaf.revoke(phone.deviceId)
-    assert.match(await said(desk), LEFT)
+    assert.match(await said(laptop), LEFT)
     assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
   })
 
@@ -154,13 +158,13 @@ describe('an account stays in a connection', () => {
 
   it('that another device learns of together with the revocation, once a remaining device signed', async (t) => {
     const { world, ada, eve, phone, id } = await approvedByPhone(t)
-    const desk = await world.further(eve, 'desk')
-    await desk.sync()
+    const laptop = await world.further(eve, 'desk')
+    await laptop.sync()
     await ada.sync()
     await eve.sync()
     await eve.revoke(phone.deviceId)
-    await desk.sync()
-    assert(isIn(desk, id, eve))
+    await laptop.sync()
+    assert(isIn(laptop, id, eve))
     assert.deepEqual(await opsOf(ada, eve, id), ['rotate'])
   })
 
@@ -175,12 +179,12 @@ describe('an account stays in a connection', () => {
     await ada.sync()
     world.later(11)
     await ada.sync()
-    const desk = await world.further(
+    const laptop = await world.further(
       eve.restart((account) => account),
       'desk',
     )
-    assert.equal(await said(desk), '')
-    assert(isIn(desk, id, eve))
+    assert.equal(await said(laptop), '')
+    assert(isIn(laptop, id, eve))
     assert.deepEqual(await opsOf(ada, eve, id), [])
   })
 })

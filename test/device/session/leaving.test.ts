@@ -71,14 +71,14 @@ describe('a device that gives up while it awaits approval', () => {
   /** Returns a signed-in device, and one that waits for it, approved or not. */
   async function waiting(t: TestContext, isApproved: boolean) {
     const server = await newWorld(t)
-    const desk = newLaptop(t, server, 'desk')
-    await desk.signIn()
+    const approver = newLaptop(t, server, 'desk')
+    await approver.signIn()
     const fresh = newLaptop(t, server, 'laptop 2')
     await fresh.signIn()
-    if (isApproved) await added(desk, fresh.flow)
-    const { account } = desk.identity()
+    if (isApproved) await added(approver, fresh.flow)
+    const { account } = approver.identity()
     const active = () => server.logOf(account).active.map(({ id }) => id)
-    return { server, desk, fresh, active }
+    return { server, approver, fresh, active }
   }
   const isGone = async ({ flow, keychain }: Laptop) => {
     assert.equal((await flow.read()).state, 'signed_out')
@@ -87,16 +87,16 @@ describe('a device that gives up while it awaits approval', () => {
 
   for (const isApproved of [false, true])
     it(`${isApproved ? 'between the two comparisons of words' : 'before the first comparison'}: leaves no device behind, and the other is the last one`, async (t) => {
-      const { desk, fresh, active } = await waiting(t, isApproved)
+      const { approver, fresh, active } = await waiting(t, isApproved)
       await leave(fresh)
       await isGone(fresh)
-      assert.deepEqual(active(), [desk.identity().device])
-      await rejects('invalid_state', leave(desk), { state: 'last_device', says: /last device/ })
+      assert.deepEqual(active(), [approver.identity().device])
+      await rejects('invalid_state', leave(approver), { state: 'last_device', says: /last device/ })
     })
 
   it('and is the last in the log: needs a confirmation for that', async (t) => {
-    const { desk, fresh, active } = await waiting(t, true)
-    await leave(desk)
+    const { approver, fresh, active } = await waiting(t, true)
+    await leave(approver)
     assert.deepEqual(active(), [fresh.identity().device])
     await rejects('invalid_state', leave(fresh), { state: 'last_device', says: /last device/ })
     await leave(fresh, { last_device: true })
