@@ -18,8 +18,8 @@ function open(bounds: Partial<Bounds> = {}) {
   let ends = 0
   const passing = passage(source, {
     bounds: { ...LONG, ...bounds },
-    told: (why: Break) => new AppError('backend_error', `It is ${why}.`),
-    heard: (bytes) => void (heard += Buffer.from(bytes).toString()),
+    toError: (why: Break) => new AppError('backend_error', `It is ${why}.`),
+    onChunk: (bytes) => void (heard += Buffer.from(bytes).toString()),
     ended: async () => void ends++,
   })
   return { ...passing, source, heard: () => heard, ends: () => ends }
@@ -63,8 +63,8 @@ describe('a stream relay', () => {
   test('ends after the work that follows the end', async () => {
     const source = new PassThrough()
     const work = Promise.withResolvers<void>()
-    const told = () => assert.fail()
-    const { body } = passage(source, { bounds: LONG, told, ended: () => work.promise })
+    const toError = () => assert.fail()
+    const { body } = passage(source, { bounds: LONG, toError, ended: () => work.promise })
     source.end()
     let isOver = false
     const over = all(body).then(() => (isOver = true))
@@ -119,10 +119,10 @@ describe('a stream that breaks', () => {
   ] as const)
     test(`an end that is ${whole ? '' : 'not '}complete`, async () => {
       const source = new PassThrough()
-      const told = (why: Break) => new AppError('backend_error', `It is ${why}.`)
+      const toError = (why: Break) => new AppError('backend_error', `It is ${why}.`)
       let ends = 0
       const ended = async () => void ends++
-      const { body } = passage(source, { bounds: LONG, told, whole: () => whole, ended })
+      const { body } = passage(source, { bounds: LONG, toError, whole: () => whole, ended })
       source.end('half')
       assert.equal(await all(body), `half${ending}`)
       assert.equal(ends, 1)

@@ -65,7 +65,7 @@ export function replacementRows(db: DatabaseSync) {
     db,
     'select replaced_by, settled from forked where connection = ?',
   )
-  const judge = statement(
+  const update = statement(
     db,
     `update forked set replaced_by = ?, settled = ?
      where connection = ? and (replaced_by is not ? or settled != ?)`,
@@ -100,9 +100,9 @@ export function replacementRows(db: DatabaseSync) {
     /** Checks whether all members of a forked connection are members of its replacement. */
     isSettled: (forked: string): boolean => judged.get(forked)?.settled === 1,
     /** Stores the replacement of a forked connection; returns whether that changed the row. */
-    judge(forked: string, replacedBy: string | null, isSettled: boolean): boolean {
+    setReplacement(forked: string, replacedBy: string | null, isSettled: boolean): boolean {
       const settled = Number(isSettled)
-      return judge.run(replacedBy, settled, forked, replacedBy, settled) > 0
+      return update.run(replacedBy, settled, forked, replacedBy, settled) > 0
     },
     /** Stores that a connection replaces another one. */
     put({ connection, replaces, opener }: ReplacementRow): void {

@@ -54,7 +54,7 @@ export async function call(
 /** Returns the API of a device’s daemon. */
 export function apiOf(laptop: Laptop): Partial<Api> {
   const { flow } = laptop
-  const own = () => laptop.seat.identity()
+  const own = () => laptop.deviceSession.identity()
   const user = () => ({
     id: own()?.account as string,
     display_name: 'Ada',
@@ -74,12 +74,13 @@ export function apiOf(laptop: Laptop): Partial<Api> {
       end: ({ body: { last_device = false, forget = false } }) => flow.end({ last_device, forget }),
     },
     approvals: {
-      begin: ({ id }) => laptop.approver.begin(laptop.seat.account(), id),
-      advance: ({ id }) => laptop.approver.advance(laptop.seat.account(), id),
-      create: ({ id, body }) => laptop.approver.approve(laptop.seat.account(), id, body.words),
+      begin: ({ id }) => laptop.approver.begin(laptop.deviceSession.account(), id),
+      advance: ({ id }) => laptop.approver.advance(laptop.deviceSession.account(), id),
+      create: ({ id, body }) =>
+        laptop.approver.approve(laptop.deviceSession.account(), id, body.words),
     },
     devices: {
-      list: (page) => laptop.seat.account().devices.list(page),
+      list: (page) => laptop.deviceSession.account().devices.list(page),
       delete: async () => {
         throw new AppError('not_found', 'no')
       },
@@ -89,7 +90,7 @@ export function apiOf(laptop: Laptop): Partial<Api> {
         throw new AppError('not_found', 'no')
       },
       read: async () => {
-        await laptop.seat.account().context.read({})
+        await laptop.deviceSession.account().context.read({})
         return { user: user(), organisations: [] }
       },
     },

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Heap, newLook, ownHeap } from '../../src/cli/memory-setting.ts'
+import { type Heap, newCollection, ownHeap } from '../../src/cli/memory-setting.ts'
 
 /** Creates a heap that shrinks to `least` when it is collected. */
 const heapOf = (least: number) => {
@@ -17,7 +17,7 @@ const heapOf = (least: number) => {
       heap.mib = heap.least
     },
   }
-  return { heap, look: newLook(by) }
+  return { heap, look: newCollection(by) }
 }
 
 test('an idle process collects garbage once after its start, and again when the heap has grown', async () => {

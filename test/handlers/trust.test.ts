@@ -401,7 +401,7 @@ describe('the history of a card', () => {
   it('accepts an invented time in an entry', async (t) => {
     const { world, ada } = await two(t)
     const eve = await world.person('eve')
-    const { device: by, kid, keys, keyLog } = eve.seat.identity()!
+    const { device: by, kid, keys, keyLog } = eve.deviceSession.identity()!
     const log = await keyLog()
     const late = addDevice({
       log,
@@ -452,7 +452,7 @@ describe('other callers', () => {
     const leaving: DeviceUser = ada.restart(
       instead('trustCards', 'create', (honest) => async (input) => {
         const made = await honest(input)
-        await leaving.seat.leave()
+        await leaving.deviceSession.leave()
         return made
       }),
     )

@@ -45,17 +45,17 @@ interface Asking {
 }
 
 function contextAt(
-  of: { device: LocalDevice; seat: DeviceSession; keychain: Keychain; signIn: SignInFlow },
+  of: { device: LocalDevice; deviceSession: DeviceSession; keychain: Keychain; signIn: SignInFlow },
   { accept = '', caller = OWNER, act = null, reached = ANSWERS }: Asking,
 ): HandlerContext {
-  const { seat, signIn } = of
+  const { deviceSession, signIn } = of
   const { state, now, startedAt, environment, backend, keychain } = of.device
   const tokens = openTokens({
     keychain: of.keychain,
     rows: state.tokens,
     now,
     commandLineToken: () => '',
-    account: () => seat.identity()?.account ?? null,
+    account: () => deviceSession.identity()?.account ?? null,
   })
   const log = () => undefined
   const home = {
@@ -66,7 +66,7 @@ function contextAt(
     keychain,
     tokens,
     tokenLinks: newTokenLinks({ meta: state.meta, now, log }),
-    seat,
+    deviceSession,
     signIn,
     reachability: { read: async () => reached },
     log,
@@ -82,16 +82,16 @@ export function contextOf(
   parts: Partial<Account> = {},
   asking: Asking = {},
 ): HandlerContext {
-  const { seat, store: keychain } = device
-  const context = contextAt({ device, seat, keychain, signIn: NO_SIGN_IN }, asking)
+  const { deviceSession, store: keychain } = device
+  const context = contextAt({ device, deviceSession, keychain, signIn: NO_SIGN_IN }, asking)
   return Object.assign(context, { account: { ...context.account, ...parts } })
 }
 
 /** Returns the context of a request at a person’s device. */
 export function at(user: DeviceUser, machine: Account | null = null): HandlerContext {
-  const { seat, keychain, flow: signIn } = user
+  const { deviceSession, keychain, flow: signIn } = user
   return contextAt(
-    { device: user.device(), seat, keychain, signIn },
+    { device: user.device(), deviceSession, keychain, signIn },
     { caller: { ...OWNER, machine } },
   )
 }

@@ -34,7 +34,7 @@ export function startDevice(of: {
     const { cause } = typeof fields === 'function' ? fields() : fields
     logged.push({ event, cause })
   }
-  const seat = openSeat({
+  const deviceSession = openSeat({
     state,
     keychain,
     accountOf,
@@ -54,5 +54,5 @@ export function startDevice(of: {
       }),
     taken: () => undefined,
   })
-  return { seat, logged, soon, log }
+  return { deviceSession, logged, soon, log }
 }

@@ -62,7 +62,7 @@ export interface DeviceUser {
   readonly name: string
   readonly state: State
   readonly keychain: Keychain
-  readonly seat: DeviceSession
+  readonly deviceSession: DeviceSession
   readonly flow: SignInFlow
   readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
   /** The ids of the account and the device. */
@@ -123,7 +123,7 @@ export async function newWorld(
   }) {
     const { name, state, keychain, between, starts } = of
     const now = () => clock.ms
-    const { seat, logged, log } = startDevice({
+    const { deviceSession, logged, log } = startDevice({
       state,
       keychain,
       accountOf: ({ account, device, session }) =>
@@ -132,34 +132,34 @@ export async function newWorld(
       now,
       environment: 'test',
     })
-    starts.push(seat)
+    starts.push(deviceSession)
     const flow = newSignIn({
       state,
       keychain,
-      seat,
+      deviceSession,
       door,
       server: PUBLIC_URL,
       now,
       log,
       names: { display_name: name, device_name: `${name}'s`, platform: 'linux' },
     })
-    const account = () => seat.account()
+    const account = () => deviceSession.account()
     const device = (): LocalDevice =>
-      seat.device() ?? assert.fail(`${name} has no device that may act`)
+      deviceSession.device() ?? assert.fail(`${name} has no device that may act`)
     return {
       name,
       state,
       keychain,
-      seat,
+      deviceSession,
       flow,
       logged,
       account,
       device,
       get id(): string {
-        return seat.identity()?.account ?? assert.fail(`${name} is nobody`)
+        return deviceSession.identity()?.account ?? assert.fail(`${name} is nobody`)
       },
       get deviceId(): string {
-        return seat.identity()?.device ?? assert.fail(`${name} is nobody`)
+        return deviceSession.identity()?.device ?? assert.fail(`${name} is nobody`)
       },
       async sync(): Promise<SyncReport> {
         const report = await device().sync.run('request')
@@ -188,7 +188,7 @@ export async function newWorld(
       hears: async (words: string | null): Promise<Verification> =>
         device().verifier.verify(words ?? assert.fail('nobody said anything'), null),
       restart(other: Between = between, parts: Partial<Parts> = {}) {
-        void seat.device()?.firstContacts.close()
+        void deviceSession.device()?.firstContacts.close()
         return userOver({ ...of, between: other, ...parts })
       },
     }
@@ -198,7 +198,7 @@ export async function newWorld(
     const state = openState(freshFolder(t))
     const starts: DeviceSession[] = []
     t.after(async () => {
-      for (const seat of starts) await seat.device()?.firstContacts.close()
+      for (const deviceSession of starts) await deviceSession.device()?.firstContacts.close()
       state.close()
     })
     const between: Between = (account) => account

@@ -112,8 +112,8 @@ function linesOf(findings: readonly Finding[], { stdout, env }: Io): string[] {
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings.map(({ state, name, found, remedy }) => {
     const word = coloured(COLOURS[state], state.padEnd(4), { stream: stdout, env })
-    const told = remedy === null ? found : `${found.replace(/\.$/, '')}. → ${remedy}`
-    return `${word}  ${name.padEnd(width)}  ${shown(told)}`
+    const text = remedy === null ? found : `${found.replace(/\.$/, '')}. → ${remedy}`
+    return `${word}  ${name.padEnd(width)}  ${shown(text)}`
   })
 }
 

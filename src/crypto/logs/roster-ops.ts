@@ -212,9 +212,13 @@ function seated(
   { generation }: LoggedDevice,
   keyLogs: KeyLogs,
 ): readonly RosterMember[] {
-  const seat = memberOf(members, actor)
-  requireThat(seq >= seat.logSeq, 'actor_log_back', 'actor_log names an earlier place than before')
-  const isSeated = isLinked(keyLogs.get(actor)!, seat.generation, generation)
+  const actorMember = memberOf(members, actor)
+  requireThat(
+    seq >= actorMember.logSeq,
+    'actor_log_back',
+    'actor_log names an earlier place than before',
+  )
+  const isSeated = isLinked(keyLogs.get(actor)!, actorMember.generation, generation)
   requireThat(
     isSeated,
     'generation_unconfirmed',

@@ -134,7 +134,7 @@ export function newGuesses(of: {
   const seriesOf = ({ caller, expected }: Trying): Series[] =>
     limitsOf(caller).map((limit) => ({ caller: limit.caller, expected }))
 
-  function judge(trying: Trying): void {
+  function requireAllowed(trying: Trying): void {
     const now = uptime.recent()
     tries = tries.filter(({ at }) => now - at < MINUTE_MS)
     const waits = limitsOf(trying.caller).flatMap((limit) => {
@@ -154,11 +154,11 @@ export function newGuesses(of: {
 
   return {
     check(trying) {
-      judge(trying)
+      requireAllowed(trying)
       let judgedAt = counted
       return () => {
         if (counted === judgedAt) return
-        judge(trying)
+        requireAllowed(trying)
         judgedAt = counted
       }
     },

@@ -163,8 +163,9 @@ export function newVerifier(options: {
     isExplained: () => boolean,
     waited: () => void,
   ): Promise<readonly string[]> {
-    const kept = codes.former(now())
-    const ids = expected === null ? kept : kept.filter((id) => expected.connections.includes(id))
+    const previous = codes.former(now())
+    const ids =
+      expected === null ? previous : previous.filter((id) => expected.connections.includes(id))
     if (ids.length === 0 || isExplained()) return Promise.resolve([])
     const search = searched.then(async () => {
       waited()
@@ -222,7 +223,7 @@ export function newVerifier(options: {
   ): Promise<Verification> {
     const checked = (everywhere: Searched | null) => {
       waited()
-      const expected = expectedForChallenge(state, challenges.open(id), everywhere?.said ?? [])
+      const expected = expectedForChallenge(state, challenges.open(id), everywhere?.answered ?? [])
       const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
       return check(trying, 'local', expected, find)
     }
@@ -238,7 +239,7 @@ export function newVerifier(options: {
       const find = () => searchAnswers(of, challenges.open(id), indices, now())
       const known = await find()
       waited()
-      const isNewer = await refreshed(() => known.said.length > 0, waited)
+      const isNewer = await refreshed(() => known.answered.length > 0, waited)
       return checked(isNewer ? await find() : known)
     })
     searched = search.catch(() => undefined)

@@ -128,12 +128,12 @@ export async function inviterStep(
   const { account: id, generation } = begun.invitee
   const answered = { ...row, peer: id }
   try {
-    const said = parseEnd(last)
-    if (typeof said === 'string') {
-      ending(device, answered)(reasonOf(said))
+    const outcome = parseEnd(last)
+    if (typeof outcome === 'string') {
+      ending(device, answered)(reasonOf(outcome))
       return await close()
     }
-    responder.finish(said)
+    responder.finish(outcome)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     ending(device, answered)(reasonOf(contactFailure(error.reason)))

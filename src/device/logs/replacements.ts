@@ -57,7 +57,7 @@ export function replacementsOf(state: State, own: string, forked: string): Repla
  */
 export function leftOutOf(state: State, forked: string): (account: string) => boolean {
   const histories = historiesOf(state, forked)
-  const all = histories === null ? [] : [...histories.kept, ...histories.others]
+  const all = histories === null ? [] : [...histories.ours, ...histories.others]
   return (account) => lowestRole(all, account) === null
 }
 

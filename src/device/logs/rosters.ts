@@ -97,7 +97,7 @@ export async function fetchRoster(
   const before = state.logs.head('roster', connection)
   // Compared with what was stored before the request: an entry that was signed here meanwhile
   // cannot be in the response.
-  const judge = async (entries: readonly string[], keyLogs: KeyLogs) => {
+  const verify = async (entries: readonly string[], keyLogs: KeyLogs) => {
     const seen = seenOf(state, connection)
     const known =
       before === null || seen === undefined
@@ -117,7 +117,7 @@ export async function fetchRoster(
       // This device's branch does not grow after the fork was seen.
       if (state.forks.has(connection)) return
       const keyLogs = await keyLogsOf(device, account, accountsInRoster(part), placesIn(part))
-      rememberRoster(state, await judge(part, keyLogs))
+      rememberRoster(state, await verify(part, keyLogs))
       wasKept = true
     },
   })
@@ -129,7 +129,7 @@ export async function fetchRoster(
     ),
   )
   const keyLogs = await keyLogsOf(device, account, accountsInRoster(entries), lengths)
-  const roster = await judge(entries, keyLogs)
+  const roster = await verify(entries, keyLogs)
   noteDeparted(state, roster, departed, device.identity.account)
   for (const { account: of, profile } of key_logs) {
     const log = keyLogs.get(of)

@@ -117,9 +117,9 @@ export function newDuties(of: {
         log('info', 'pending work failed', { connection, cause: error })
         return remark(report, `${named(connection)}: ${error.message}`)
       }
-      const told = toldOf(connection, error)
-      log(told === null ? 'info' : 'warn', 'pending work failed', { connection, cause: error })
-      if (told !== null) complain(report, told)
+      const warning = toldOf(connection, error)
+      log(warning === null ? 'info' : 'warn', 'pending work failed', { connection, cause: error })
+      if (warning !== null) complain(report, warning)
     }
   }
 

@@ -121,7 +121,11 @@ export async function examine(device: Trusting, account: Account, id: string): P
  * server hints at other keys.
  * @throws AppError for any error from the account server
  */
-export async function look(device: Trusting, account: Account, card: Hinted): Promise<TrustRow> {
+export async function freshRow(
+  device: Trusting,
+  account: Account,
+  card: Hinted,
+): Promise<TrustRow> {
   const { state } = device
   const before = state.trust.get(card.user_id)
   if (before === null) return examine(device, account, card.user_id)

@@ -104,6 +104,6 @@ const holdsBack = ({ connections }: State, account: string): boolean =>
  * to verify.
  */
 async function judged(device: Trusting, account: Account, card: TrustCard, isFresh: boolean) {
-  const { examine, look } = await import('./trust-keys.ts')
-  return isFresh ? look(device, account, card) : examine(device, account, card.user_id)
+  const { examine, freshRow } = await import('./trust-keys.ts')
+  return isFresh ? freshRow(device, account, card) : examine(device, account, card.user_id)
 }

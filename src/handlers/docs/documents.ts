@@ -88,10 +88,10 @@ async function rows(): Promise<Html[]> {
   ])
 }
 
-const list = async (said: string): Promise<Html> =>
+const list = async (explanation: string): Promise<Html> =>
   html`<main class="routes">
     <h1>Countersign API</h1>
-    <p>${said}</p>
+    <p>${explanation}</p>
     <p>
       The typed document is <a href="/api/v1/openapi.json">openapi.json</a>. A route takes
       <code>Authorization: Bearer &lt;token&gt;</code> with at least the scope in the third column;

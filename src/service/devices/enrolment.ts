@@ -52,7 +52,7 @@ const RESETS: Brake = {
   what: 'reset',
   most: 10,
   periodMs: 24 * 3_600_000,
-  told: 'This account was reset 10 times in a day, which is the limit.',
+  message: 'This account was reset 10 times in a day, which is the limit.',
 }
 
 interface Place {

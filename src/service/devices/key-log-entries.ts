@@ -39,7 +39,7 @@ const CHANGES: Brake = {
   what: 'keys',
   most: 50,
   periodMs: 24 * 3_600_000,
-  told: 'The keys of this account were changed 50 times in a day, which is the limit.',
+  message: 'The keys of this account were changed 50 times in a day, which is the limit.',
 }
 
 /**

@@ -57,15 +57,15 @@ export const confirmationPages = (ground: ServiceContext): Open['confirmationPag
   return {
     read: async ({ token }) => {
       const of = tokenHash(token)
-      const said = (await findAsk(db, of, now())) ?? (await findClaim(db, of, now()))
-      if (said === null) return endedPage()
-      return said.settled === true ? confirmedPage(said) : confirmPage({ ...said, token })
+      const link = (await findAsk(db, of, now())) ?? (await findClaim(db, of, now()))
+      if (link === null) return endedPage()
+      return link.settled === true ? confirmedPage(link) : confirmPage({ ...link, token })
     },
 
     confirm: async ({ token }) => {
       const of = tokenHash(token)
-      const said = (await confirmAsk(ground, of)) ?? (await confirmClaim(ground, of))
-      return said === null ? endedPage() : confirmedPage(said)
+      const confirmed = (await confirmAsk(ground, of)) ?? (await confirmClaim(ground, of))
+      return confirmed === null ? endedPage() : confirmedPage(confirmed)
     },
   }
 }

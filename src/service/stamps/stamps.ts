@@ -50,18 +50,18 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
     })
     if (isNew) return { receipt }
     // A device that lost the response sends the stamp again, and gets the first receipt.
-    const kept = await db
+    const stored = await db
       .selectFrom('stamps')
       .select('receipt')
       .where('id', '=', jti)
       .where('stamp', '=', stamp)
       .executeTakeFirst()
-    if (kept === undefined)
+    if (stored === undefined)
       throw new AppError(
         'conflict',
         'The id or the words of this stamp are taken. Sign again with a new jti.',
       )
-    return { receipt: kept.receipt }
+    return { receipt: stored.receipt }
   },
 })
 

@@ -444,7 +444,7 @@ describe('service install', () => {
   for (const [name, at, seen, message] of places)
     it(`rejects a place where another user could put a program: ${name}`, async () => {
       const { machine, deeds } = fakeMachine({
-        look: (path) => ({ ...folder, ...(path === at ? seen : {}) }),
+        lstat: (path) => ({ ...folder, ...(path === at ? seen : {}) }),
       })
       const { error } = await call(machine, 'install')
       assert.equal(error?.exit, 6)

@@ -297,7 +297,7 @@ async function sealedBy(
   )
   const roster = verifyRoster(connection, entries, logs)
   const { device } = recipientsOf(roster, logs).find(({ account }) => account === to.id)!
-  const { seal } = await to.seat.identity()!.keys()
+  const { seal } = await to.deviceSession.identity()!.keys()
   const sealed = { recipient: device.id, kid: device.seal, publicKey: seal.publicKey }
   return sealEnvelope(roster, new Uint8Array(k), sealed)
 }

@@ -62,8 +62,8 @@ function isDeleted({ file }: Pick<World, 'file'>, id: string): void {
 }
 
 /** Finishes the deletion as the daemon does at a start. */
-const finish = ({ state, keychain, seat }: DeviceUser) =>
-  finishDeletion({ state, keychain, seat, log: () => undefined, now: () => 0 })
+const finish = ({ state, keychain, deviceSession }: DeviceUser) =>
+  finishDeletion({ state, keychain, deviceSession, log: () => undefined, now: () => 0 })
 
 const away = () => Promise.reject(new AppError('backend_unavailable', 'It is away.'))
 /** Deletes the account and loses the answer. */
@@ -318,7 +318,7 @@ describe('this device', () => {
       rows: state.tokens,
       now: () => world.clock.ms,
       commandLineToken: () => '',
-      account: () => ada.seat.identity()?.account ?? null,
+      account: () => ada.deviceSession.identity()?.account ?? null,
     })
     const held = [1, 2].map(() => tokens.mint({ name: 'x', scope: 'write' }).id)
     const entries = ['vault', 'session', 'device', ...held.map((one) => `token/${one}`)]
@@ -331,7 +331,7 @@ describe('this device', () => {
     // The highest position of the clock, which identifies no account.
     const left = rowsOf(user.state).filter((row) => !row.startsWith('replays_highest '))
     assert.deepEqual(left, [])
-    assert.equal(user.seat.identity(), null)
+    assert.equal(user.deviceSession.identity(), null)
   }
 
   it('stores nothing after the deletion: no row, no key, no token', async (t) => {
@@ -438,11 +438,11 @@ describe('this device', () => {
     const { ada, entries } = await full(t)
     const { keychain } = ada
     const locked = { ...keychain, delete: () => assert.fail('locked') }
-    const { seat, state } = ada
+    const { deviceSession, state } = ada
     const failing = { ...ada, keychain: locked }
     await assert.rejects(
       requestAccountDeletion(
-        { state, keychain: failing.keychain, seat, now: () => 0, log: () => undefined },
+        { state, keychain: failing.keychain, deviceSession, now: () => 0, log: () => undefined },
         ada.device(),
       ),
       /locked/,

@@ -45,7 +45,7 @@ describe('a keychain that fails half way through a sign-out', () => {
         () => leave(running),
       ])
         await locked(step)
-      assert.equal(running.seat.identity(), null)
+      assert.equal(running.deviceSession.identity(), null)
 
       isLocked = false
       const bob = await running.signIn({ email: 'bob@example.org' })
@@ -55,7 +55,7 @@ describe('a keychain that fails half way through a sign-out', () => {
       assert.deepEqual(await next.flow.read(), bob)
       assert.equal(laptop.keychain.get('device'), keys)
       const { account } = next.identity()
-      assert.equal((await next.seat.account().keyLogs.read({ account })).entries.length, 1)
+      assert.equal((await next.deviceSession.account().keyLogs.read({ account })).entries.length, 1)
     })
 
   it('a new identity stored during that is not used', async (t) => {
@@ -63,7 +63,7 @@ describe('a keychain that fails half way through a sign-out', () => {
     await laptop.signIn()
     const identity = laptop.identity()
     laptop.state.meta.set('leaving', true)
-    assert.throws(() => laptop.seat.take(identity), /sign-out is not finished/)
+    assert.throws(() => laptop.deviceSession.take(identity), /sign-out is not finished/)
   })
 })
 
@@ -130,7 +130,7 @@ describe('local changes', () => {
     const flow = newSignIn({
       state: here.state,
       keychain: here.store,
-      seat: here.seat,
+      deviceSession: here.deviceSession,
       door: here.server.door({ key: null }),
       server: BACKEND,
       now: () => here.clock.ms,
@@ -170,7 +170,7 @@ describe('local changes', () => {
       await leave(at, { last_device: true })
       assert.equal(await arrived(at.device), 1)
       assert.deepEqual(receipts, [at.made.stamp])
-      assert.equal(at.here.seat.identity(), null)
+      assert.equal(at.here.deviceSession.identity(), null)
     })
 
   it('made after the last push of the running sync reach it too', async (t) => {
@@ -211,6 +211,6 @@ describe('local changes', () => {
     await leave(at, { last_device: true })
     const told = JSON.stringify(at.logged)
     assert.match(told, /"warn",[^[]*did not accept[^[]*"verifications":1,"stamps":1/)
-    assert.equal(at.here.seat.identity(), null)
+    assert.equal(at.here.deviceSession.identity(), null)
   })
 })

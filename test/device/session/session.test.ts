@@ -79,10 +79,10 @@ const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
 describe('signing out', () => {
   it('leaves no key, no secret and no name in the state or the keychain', async (t) => {
     const { device, secrets, sealed } = await furnished(t)
-    const { seat, state, store } = device
+    const { deviceSession, state, store } = device
     assert(stored(device).includes('The label of a guest'), 'what is looked for is there before')
     assert(stored(device).includes(sealed))
-    await seat.leave()
+    await deviceSession.leave()
     const left = stored(device)
     for (const secret of secrets) for (const form of spellings(secret)) assert(!left.includes(form))
     assert(!left.includes(sealed), 'nor as it was sealed')
@@ -109,18 +109,18 @@ describe('signing out', () => {
     const { token, id } = home.tokens.mint({ name: 'n', scope: 'read' })
     const use = { subject: 'gst_x', epoch: 1, speaker: 'gst_x', window: 7 }
     device.state.replays.firstUse(use, 1)
-    await device.seat.leave()
+    await device.deviceSession.leave()
     assert.equal(home.tokens.authenticate(token).token, id)
     assert.equal(device.state.replays.firstUse(use, 2), 1)
   })
 
   it('leaves no identity, here and at the next start', async (t) => {
     const { device } = await furnished(t)
-    await device.seat.leave()
-    for (const seat of [device.seat, reseated(device)]) {
-      assert.deepEqual([seat.identity(), seat.device()], [null, null])
-      await rejects('not_signed_in', seat.account().connections.list({}))
-      await rejects('not_signed_in', seat.account().keyLogs.read({ account: 'acc_x' }))
+    await device.deviceSession.leave()
+    for (const deviceSession of [device.deviceSession, reseated(device)]) {
+      assert.deepEqual([deviceSession.identity(), deviceSession.device()], [null, null])
+      await rejects('not_signed_in', deviceSession.account().connections.list({}))
+      await rejects('not_signed_in', deviceSession.account().keyLogs.read({ account: 'acc_x' }))
     }
   })
 
@@ -142,8 +142,8 @@ describe('signing out', () => {
     const syncing = late.sync.run('timer')
     await asked.promise
     let gone = false
-    const leaving = late.seat.leave().then(() => (gone = true))
-    assert.equal(late.seat.identity(), null, 'at once')
+    const leaving = late.deviceSession.leave().then(() => (gone = true))
+    assert.equal(late.deviceSession.identity(), null, 'at once')
     assert.equal(gone, false)
     resolve()
     await leaving
@@ -159,7 +159,7 @@ describe('signing out', () => {
         ...device.account.rosters,
         open: async (input) => {
           const made = await device.account.rosters.open(input)
-          await late.seat.leave()
+          await late.deviceSession.leave()
           return made
         },
       },
@@ -182,8 +182,8 @@ describe('signing out', () => {
         },
       })
       await assert.rejects(dying.leave(), /crash/)
-      const seat = reseated(device)
-      assert.equal(seat.identity(), null)
+      const deviceSession = reseated(device)
+      assert.equal(deviceSession.identity(), null)
       for (const name of ['device', 'session', 'vault']) assert.equal(device.store.get(name), null)
       assert.deepEqual(device.state.secrets.ids(), [])
       assert.equal(device.state.meta.get('leaving'), null)
@@ -195,17 +195,17 @@ describe('signing in', () => {
     const device = await enrolled(t)
     const { keys: _, keyLog: __, ...facts } = device.identity
     storeFacts(device.state, { ...facts, approved: false })
-    const seat = reseated(device)
-    assert.deepEqual([seat.identity()?.approved, seat.device()], [false, null])
-    assert.deepEqual((await seat.account().connections.list({})).items, [])
-    seat.take({ ...device.identity, approved: true })
-    assert.equal(seat.device()?.identity.device, device.identity.device)
+    const deviceSession = reseated(device)
+    assert.deepEqual([deviceSession.identity()?.approved, deviceSession.device()], [false, null])
+    assert.deepEqual((await deviceSession.account().connections.list({})).items, [])
+    deviceSession.take({ ...device.identity, approved: true })
+    assert.equal(deviceSession.device()?.identity.device, device.identity.device)
   })
 
   it('notifies the waiting caller', async (t) => {
     const device = await enrolled(t)
     let heard = 0
-    const seat = openSeat({
+    const deviceSession = openSeat({
       state: device.state,
       keychain: memoryKeychain(),
       accountOf: () => device.account,
@@ -213,7 +213,7 @@ describe('signing in', () => {
       taken: () => heard++,
     })
     assert.equal(heard, 0, 'not of who was there before')
-    seat.take(device.identity)
+    deviceSession.take(device.identity)
     assert.equal(heard, 1)
   })
 
@@ -222,18 +222,18 @@ describe('signing in', () => {
     const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
     const { context } = device.account
     let heard = 0
-    const seat = openSeat({
+    const deviceSession = openSeat({
       state: device.state,
       keychain: device.store,
       accountOf: () => ({ ...device.account, context: { ...context, read: ended } }),
       deviceOf: () => ({ ...device }),
       taken: () => heard++,
     })
-    const before = seat.device()
-    await rejects('not_signed_in', seat.account().context.read({}))
-    assert.equal(seat.refused(), 'The session is no good.')
-    seat.take(device.identity)
-    assert.deepEqual([seat.refused(), heard], [null, 1])
-    assert.equal(seat.device(), before)
+    const before = deviceSession.device()
+    await rejects('not_signed_in', deviceSession.account().context.read({}))
+    assert.equal(deviceSession.refused(), 'The session is no good.')
+    deviceSession.take(device.identity)
+    assert.deepEqual([deviceSession.refused(), heard], [null, 1])
+    assert.equal(deviceSession.device(), before)
   })
 })

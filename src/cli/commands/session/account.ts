@@ -187,10 +187,12 @@ another member must become an owner first. If the account server cannot be reach
   args: [0, 0],
   async run(invocation) {
     const { options, withApi, print, say } = invocation
-    const whose = await withApi(whoseOf)
-    if (options['yes'] !== true) await confirm(invocation, whose)
+    const account = await withApi(whoseOf)
+    if (options['yes'] !== true) await confirm(invocation, account)
     await withApi((api) => api.account.delete({}))
-    print({ account_id: whose.id, state: 'deleted' }, [])
-    say(`Deleted the account ${shown(whose.email ?? whose.id)} and all its data on this device.`)
+    print({ account_id: account.id, state: 'deleted' }, [])
+    say(
+      `Deleted the account ${shown(account.email ?? account.id)} and all its data on this device.`,
+    )
   },
 }

@@ -81,10 +81,10 @@ const saidOnce = (name: string) => ({
 async function ready(api: Api, { io, second }: Invocation, id: string): Promise<string> {
   let seen = await api.approvals.begin({ id })
   const name = shown(seen.device_name)
-  for (let said: string | null = null; seen.state !== 'ready';) {
+  for (let printed: string | null = null; seen.state !== 'ready';) {
     const says = saidOnce(name)[seen.state]
-    if (says !== null && says !== said) io.stderr.write(`${says}\n`)
-    said = says ?? said
+    if (says !== null && says !== printed) io.stderr.write(`${says}\n`)
+    printed = says ?? printed
     await second()
     seen = await api.approvals.advance({ id })
   }
