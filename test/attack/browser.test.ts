@@ -12,7 +12,7 @@ import { built } from '../e2e/pages.ts'
 import { skip } from '../pages/browser.ts'
 import { sized } from '../soak/size.ts'
 import { type HostilePage, type Stage, holds, openStage } from './browser-stage.ts'
-import { type Belongings, type Target, furnish } from './browser-targets.ts'
+import { type Belongings, type Target, populate } from './browser-targets.ts'
 import { OPENED, OPENING, type Verdicts, isOurs, newVerdicts } from './browser-verdicts.ts'
 
 const SCRIPT = readFileSync(join(import.meta.dirname, 'browser-page.js'), 'utf8')
@@ -83,7 +83,7 @@ describe('a browser as the attacker', { skip }, () => {
     await built()
     stage = await openStage()
     daemon = stage.daemon
-    goods = await furnish(daemon)
+    goods = await populate(daemon)
     verdicts = newVerdicts(goods.secrets)
     was = await told()
   })

@@ -8,7 +8,7 @@ import type { AccessLevel } from '../../src/auth/scopes.ts'
 import { newToken } from '../../src/crypto/token.ts'
 import { type Answer, type Question, ask } from '../daemon.ts'
 import { activeOrganisation, newMachine } from '../handlers/people.ts'
-import { HTML, POSTS, type Place, daemonAt, devices, prover } from './furnished.ts'
+import { HTML, POSTS, type Place, daemonAt, devices, prover } from './populated.ts'
 import { type Listener, type Tables, type Target, TABLES, targetsOf } from './routes.ts'
 import { until } from '../until.ts'
 

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { takenIn, newTown } from './town.ts'
+import { takenIn, newCliFixture } from './cli-fixture.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
 describe('account delete with an account server, without a daemon', () => {
   it('asks for the address, and does nothing without it', async (t) => {
-    const town = await newTown(t)
-    const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+    const fixture = await newCliFixture(t)
+    const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
     const { id } = await ada.json('connection', 'create', '--name', 'Tea')
     await takenIn(ada, id, [bob])
     const script = await ada.on(['account', 'delete'])
@@ -41,8 +41,8 @@ describe('account delete with an account server, without a daemon', () => {
   })
 
   it('deletes an organisation without other members, too', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     await ada.json('org', 'create', 'Tea house')
     assert.deepEqual(await ada.json('account', 'delete', '--yes'), {
       account_id: ada.id,

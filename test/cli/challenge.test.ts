@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { type Person as AtTerminal } from './terminal.ts'
-import { newTown, takenIn } from './town.ts'
+import { newCliFixture, takenIn } from './cli-fixture.ts'
 
 const WRONG = 'matador carload recede'
 
@@ -18,8 +18,8 @@ const typing = (...lines: ((word: string) => string | Promise<string>)[]): AtTer
 
 describe('verify --challenge and code --challenge', () => {
   it('with two people: the same purpose verifies once, and another one does not', async (t) => {
-    const town = await newTown(t)
-    const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+    const fixture = await newCliFixture(t)
+    const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
     const bank = (await ada.json('connection', 'create', '--name', 'Bank')).id as string
     await takenIn(ada, bank, [bob])
     const says = (purpose: string) => async (word: string) =>
@@ -83,11 +83,11 @@ describe('verify --challenge and code --challenge', () => {
   })
 
   it('in a group: the speaker names the listener, and words for another listener fail', async (t) => {
-    const town = await newTown(t)
+    const fixture = await newCliFixture(t)
     const [ada, bob, cy] = [
-      await town.person('ada'),
-      await town.person('bob'),
-      await town.person('cy'),
+      await fixture.person('ada'),
+      await fixture.person('bob'),
+      await fixture.person('cy'),
     ]
     const club = (await ada.json('connection', 'create', '--name', 'Club')).id as string
     await takenIn(ada, club, [bob, cy])
@@ -109,8 +109,8 @@ describe('verify --challenge and code --challenge', () => {
   })
 
   it('rejects options that do not fit', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     const guest = (await ada.json('guest', 'create', '--label', 'Mum')).id as string
     for (const [args, said] of [
       [

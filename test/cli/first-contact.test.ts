@@ -7,7 +7,7 @@ import { environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { login } from '../e2e/servers.ts'
 import { streams, terminal, type Typed } from './terminal.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 /** Runs a command; `seen` resolves as soon as a pattern is in its output. */
 function started(stateDir: string, server: string, args: readonly string[], pattern: RegExp) {
@@ -30,15 +30,15 @@ function started(stateDir: string, server: string, args: readonly string[], patt
   return { seen: Promise.race([seen, missed]), ended }
 }
 
-async function two(t: Parameters<typeof newTown>[0]) {
-  const town = await newTown(t)
+async function two(t: Parameters<typeof newCliFixture>[0]) {
+  const fixture = await newCliFixture(t)
   const person = async (name: string) => {
     const stateDir = freshFolder(t)
     const email = `${name}@example.org`
-    await login(stateDir, { server: town.server, mailDir: town.mailDir, email })
+    await login(stateDir, { server: fixture.server, mailDir: fixture.mailDir, email })
     const on = (args: readonly string[], more: Typed = {}) =>
-      terminal(stateDir)(args, { ...more, env: { SVC_BACKEND_URL: town.server } })
-    return { stateDir, email, on, server: town.server }
+      terminal(stateDir)(args, { ...more, env: { SVC_BACKEND_URL: fixture.server } })
+    return { stateDir, email, on, server: fixture.server }
   }
   return [await person('ada'), await person('bob')] as const
 }

@@ -8,15 +8,15 @@ import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { call } from './calling.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 const MEMBER = `mem_${'0'.repeat(26)}`
 const ACCOUNT = `acc_${'0'.repeat(26)}`
 const ALERT = `alr_${'0'.repeat(26)}`
 
 test('members are invited, listed, activated and suspended', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   assert.match(await ada.refused('org', 'members'), /No organisation is active/)
   const { out: made, err: next } = await ada.good(['org', 'create', 'Acme'])
   const [organisation = ''] = made.split(' ')
@@ -66,8 +66,8 @@ test('members are invited, listed, activated and suspended', async (t) => {
 })
 
 test('an invitation is suspended, and an organisation handed over and left', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   await ada.good(['org', 'create', 'Acme'])
   await ada.good(['org', 'use', 'Acme'])
   const [carl] = (await ada.json('org', 'invite', 'carl@example.org')).invited
@@ -91,8 +91,8 @@ test('an invitation is suspended, and an organisation handed over and left', asy
 })
 
 test('an invited mailbox is a member in the next command, without a daemon', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   await ada.good(['org', 'create', 'Acme'])
   await ada.good(['org', 'use', 'Acme'])
   const [invited] = (await ada.json('org', 'invite', bob.email)).invited
@@ -107,8 +107,8 @@ test('an invited mailbox is a member in the next command, without a daemon', asy
 })
 
 test('the list of members shows their groups', async (t) => {
-  const town = await newTown(t)
-  const ada = await town.person('ada')
+  const fixture = await newCliFixture(t)
+  const ada = await fixture.person('ada')
   await ada.good(['org', 'create', 'Acme'])
   await ada.good(['org', 'use', 'Acme'])
   await ada.good(['org', 'invite', 'carl@example.org'])

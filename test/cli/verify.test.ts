@@ -6,17 +6,17 @@ import type { Api } from '../../src/cli/command.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
-import { newTown, takenIn } from './town.ts'
+import { newCliFixture, takenIn } from './cli-fixture.ts'
 
 const WRONG = ['matador', 'carload', 'recede']
 
 describe('verify --expect', () => {
   it('accepts the words of the named connection or person, and of no other', async (t) => {
-    const town = await newTown(t)
+    const fixture = await newCliFixture(t)
     const [ada, bob, cy] = [
-      await town.person('ada'),
-      await town.person('bob'),
-      await town.person('cy'),
+      await fixture.person('ada'),
+      await fixture.person('bob'),
+      await fixture.person('cy'),
     ]
     const bank = (await ada.json('connection', 'create', '--name', 'Bank')).id as string
     const club = (await ada.json('connection', 'create', '--name', 'Club')).id as string

@@ -12,7 +12,7 @@ import { apiTable } from '../../src/daemon/daemon.ts'
 import { fileKeychain, findKey } from '../../src/keychain/file.ts'
 import { toolsOf } from '../../src/api/tools/tool.ts'
 import { startAccountServer } from '../account-server.ts'
-import { POSTS } from '../attack/furnished.ts'
+import { POSTS } from '../attack/populated.ts'
 import { targetsOf } from '../attack/routes.ts'
 import { type TestDaemon, ask, startDaemon } from '../daemon.ts'
 import { activeOrganisation, asOwner, newMachine, signIn } from '../handlers/people.ts'
@@ -62,7 +62,7 @@ const PLACES: Readonly<Record<string, (t: TestContext) => Promise<Home>>> = {
 }
 
 /** Creates data of each kind. Returns the ids by the last segment of their collections. */
-async function furnish(daemon: TestDaemon): Promise<Map<string, string>> {
+async function populate(daemon: TestDaemon): Promise<Map<string, string>> {
   await activeOrganisation(daemon)
   await asOwner(daemon, 'PATCH', '/api/v1/preferences', { public_code: true })
   const ids = new Map<string, string>()
@@ -129,7 +129,7 @@ for (const [place, open] of Object.entries(PLACES))
   describe(`a token of scope read, ${place}`, () => {
     it('gets no secret that outlives it, by any GET route, over HTTP or as a tool', async (t) => {
       const { daemon, serverDir } = await open(t)
-      const ids = await furnish(daemon)
+      const ids = await populate(daemon)
       const machine = await newMachine(daemon, await activeOrganisation(daemon, 'Another'))
       const others = [await daemon.token('full'), await machine.token('full')]
       const { token } = await newToken(daemon)
@@ -229,7 +229,7 @@ for (const [place, open] of Object.entries(PLACES))
 
     it('gets a link to an export that ends with the token', async (t) => {
       const { daemon } = await open(t)
-      const ids = await furnish(daemon)
+      const ids = await populate(daemon)
       const id = ids.get('exports')!
       const [one, other] = [await newToken(daemon), await newToken(daemon)]
       const links = [await linkWith(daemon, one.token, id), await linkWith(daemon, one.token, id)]

@@ -116,7 +116,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
     /**
      * Adds rows of an account to all tables that an account may have rows in; returns their ids.
      */
-    async function furnish({ id: account_id, device }: Person, connection: string, other: Person) {
+    async function populate({ id: account_id, device }: Person, connection: string, other: Person) {
       const { db } = hand
       const made = { created_at: 1 }
       const id = (prefix: string) => newId(prefix, Date.now())
@@ -378,7 +378,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         own,
         organisation,
         ...[ada, second, waiting].map(({ enrolment }) => enrolment.session.session_id),
-        ...(await furnish(ada, shared, bob)),
+        ...(await populate(ada, shared, bob)),
         machine,
       ]
       const columns = (await hand.db.introspection.getTables()).filter((table) =>

@@ -4,7 +4,7 @@ import { everyPath, pathNames, type Route } from '../../src/api/route.ts'
 import type { Need } from '../../src/auth/scopes.ts'
 import { type Known, collectionOf } from './fuzz-known.ts'
 import { inputFor, membersFor } from './fuzz-schemas.ts'
-import { ODD_SEGMENTS, spoiled, spoiledQuery } from './fuzz-spoils.ts'
+import { ODD_SEGMENTS, mutated, mutatedQuery } from './fuzz-mutations.ts'
 
 /**
  * The caller: a token of this scope, a machine account, a device’s session, a made-up token, or
@@ -124,8 +124,8 @@ const queryOf = (values: object): string =>
 function queryFor({ query }: Route, known: Known): Arbitrary<string> {
   const good = membersFor(query, known).map(queryOf)
   return query === undefined
-    ? often(30, good, spoiledQuery(good))
-    : often(3, good, spoiledQuery(good))
+    ? often(30, good, mutatedQuery(good))
+    : often(3, good, mutatedQuery(good))
 }
 
 /** Returns the text of a body in the encoding that its row reads. */
@@ -212,7 +212,7 @@ export function requestFor(row: Row, known: Known): Arbitrary<Asked> {
     fc.jsonValue(),
     fc.constantFrom<unknown>({}, [], null, 'x', { nonsense: 1 }),
   )
-  const bad = route.body === undefined ? junk : spoiled(good)
+  const bad = route.body === undefined ? junk : mutated(good)
   const bodies = often(route.body === undefined ? 12 : 1, good, bad)
   const parts = {
     path: pathFor(route, known),

@@ -7,7 +7,7 @@ import { safeParse } from 'valibot'
 import type { RowSchema } from '../../src/api/route.ts'
 import { formatId } from '../../src/crypto/encoding/id.ts'
 import type { Known } from './fuzz-known.ts'
-import { anyText } from './fuzz-spoils.ts'
+import { anyText } from './fuzz-mutations.ts'
 
 /** The visible parts of valibot’s schemas and actions. */
 interface Shape {

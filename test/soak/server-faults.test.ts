@@ -121,7 +121,7 @@ describe('an account server', () => {
     const name = `tag-${turn++}`
     const tag = { body: { name }, headers: { 'Idempotency-Key': name } }
     front.fault = answer
-    const before = front.spoilt()
+    const before = front.damaged()
     const [signIn, read, write, chat, sync, words, heard, stamp] = await Promise.all([
       callFresh('POST', '/local/v1/sign-in', { body: { email: 'bob@example.org' } }),
       call('GET', '/api/v1/tags'),
@@ -133,7 +133,7 @@ describe('an account server', () => {
       call('POST', '/api/v1/verify', { body: { words: 'matador carload recede' } }),
       call('POST', '/api/v1/stamp', { body: { content: name } }),
     ])
-    assert(front.spoilt() > before)
+    assert(front.damaged() > before)
     // Operations that need the server.
     for (const one of [signIn, read, write]) assert(told.includes(errorOf(one)), errorOf(one))
     // No row defines the JSON of a chat: an object is passed on.

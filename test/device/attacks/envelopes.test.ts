@@ -159,29 +159,29 @@ describe('an invalid envelope', () => {
 
   it('corrupted by a member: the device deletes it at the server, and another is sealed', async (t) => {
     const { world, ada, bob, id } = await scene(t)
-    const spoiled = (envelope: string) =>
+    const damaged = (envelope: string) =>
       JSON.parse(envelope).recipient === bob.deviceId
         ? changed(envelope, () => ({ ct: encodeBase64url(new Uint8Array(48)) }))
         : envelope
-    const spoiling = ada.restart((account) => ({
+    const damaging = ada.restart((account) => ({
       ...account,
       rosters: {
         ...account.rosters,
         append: ({ connection, body: { entry, envelopes } }) =>
           account.rosters.append({
             connection,
-            body: { entry, envelopes: envelopes.map(spoiled) },
+            body: { entry, envelopes: envelopes.map(damaged) },
           }),
       },
     }))
-    await rotateNow(spoiling.device(), spoiling.account(), id)
+    await rotateNow(damaging.device(), damaging.account(), id)
     const { error } = await bob.device().sync.run('request')
     assert.match(error ?? '', /refused \(open_failed\)/)
     assert.deepEqual(await envelopesOf(bob, id), [])
-    await honest(spoiling)
+    await honest(damaging)
     await bob.sync()
     world.later()
-    assert(await verifies(bob, spoiling, id))
+    assert(await verifies(bob, damaging, id))
   })
 
   it('withheld: secret_missing, and an honest server delivers it', async (t) => {

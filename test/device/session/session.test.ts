@@ -16,7 +16,7 @@ import { T0 } from '../bench.ts'
 import { rejects } from '../../rejects.ts'
 
 /** Returns a device with data of every kind, and the secrets in it. */
-async function furnished(t: TestContext) {
+async function populated(t: TestContext) {
   const device = await enrolled(t)
   const connection = await device.connect('The name of a bank')
   const guest = await device.invite('The label of a guest')
@@ -78,7 +78,7 @@ const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
 
 describe('signing out', () => {
   it('leaves no key, no secret and no name in the state or the keychain', async (t) => {
-    const { device, secrets, sealed } = await furnished(t)
+    const { device, secrets, sealed } = await populated(t)
     const { deviceSession, state, store } = device
     assert(stored(device).includes('The label of a guest'), 'what is looked for is there before')
     assert(stored(device).includes(sealed))
@@ -104,7 +104,7 @@ describe('signing out', () => {
   })
 
   it('keeps API tokens and the list of used words', async (t) => {
-    const { device } = await furnished(t)
+    const { device } = await populated(t)
     const { home } = contextOf(device)
     const { token, id } = home.tokens.mint({ name: 'n', scope: 'read' })
     const use = { subject: 'gst_x', epoch: 1, speaker: 'gst_x', window: 7 }
@@ -115,7 +115,7 @@ describe('signing out', () => {
   })
 
   it('leaves no identity, here and at the next start', async (t) => {
-    const { device } = await furnished(t)
+    const { device } = await populated(t)
     await device.deviceSession.leave()
     for (const deviceSession of [device.deviceSession, reseated(device)]) {
       assert.deepEqual([deviceSession.identity(), deviceSession.device()], [null, null])
@@ -125,7 +125,7 @@ describe('signing out', () => {
   })
 
   it('waits for the running sync, which stores nothing back', async (t) => {
-    const { device, connection } = await furnished(t)
+    const { device, connection } = await populated(t)
     const { promise, resolve } = gate()
     const asked = gate()
     device.vault.delete(connection)
@@ -173,7 +173,7 @@ describe('signing out', () => {
 
   for (const entry of ['vault', 'session', 'device'])
     it(`interrupted by a crash at the keychain entry "${entry}" is finished at the next start`, async (t) => {
-      const { device } = await furnished(t)
+      const { device } = await populated(t)
       const dying = reseated(device, {
         ...device.store,
         delete: (name) => {

@@ -10,27 +10,27 @@ import type { OutgoingLetter } from '../../../src/service/mail/mailer.ts'
 import { noteActivities } from '../../../src/service/organisations/activity-subscribers.ts'
 import type { Schema } from '../../../src/service/db/schema.ts'
 import type { Engine } from '../engines.ts'
-import { type Town, NOW, openTown } from './org-subject.ts'
+import { type OrgFixture, NOW, openOrgFixture } from './org-subject.ts'
 import { type Person, arrived, enrolByMail, newAddress } from '../person.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-type Owner = Awaited<ReturnType<Town['owner']>>
+type Owner = Awaited<ReturnType<OrgFixture['owner']>>
 type Rule = Parameters<Account['orgAlerts']['create']>[0]['body']
 
 export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
-  let town: Town
+  let fixture: OrgFixture
   let owner: Owner
   let sent: OutgoingLetter[]
   let background: Background
 
   describe(`alerts that fire: ${engineName}`, () => {
     before(async () => {
-      town = await openTown(engine, { ms: NOW })
-      owner = await town.owner()
+      fixture = await openOrgFixture(engine, { ms: NOW })
+      owner = await fixture.owner()
     })
-    after(() => town.close())
+    after(() => fixture.close())
 
     /** Creates a new organisation of the owner’s, with an alert. */
     async function newAlert(of: Partial<Rule> = {}) {
@@ -47,7 +47,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     }
 
     const post = () => ({
-      db: town.hand.db,
+      db: fixture.hand.db,
       background,
       mail: { send: async (message: OutgoingLetter) => void sent.push(message) },
       publicUrl: () => 'https://countersign.test',
@@ -55,7 +55,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     const activities = (event: OrgEvent, count: number) =>
       Array.from({ length: count }, () => ({ event, actor: null }))
     const within = <T>(work: (trx: Transaction<Schema>) => Promise<T>) =>
-      town.hand.db.transaction().execute(work)
+      fixture.hand.db.transaction().execute(work)
 
     /** Records that many activities and sends the alerts that they fire. */
     async function happen(organisation: string, at: number, count = 1, event: OrgEvent = 'stamp') {
@@ -65,7 +65,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     /** Inserts activities without evaluating alerts. */
     async function happened(organisation_id: string, times: readonly number[], event = 'stamp') {
       if (times.length === 0) return
-      const { db } = town.hand
+      const { db } = fixture.hand
       const rows = times.map((at) => ({ id: newId('act_', at), organisation_id, at, event }))
       await db
         .insertInto('organisation_activities')
@@ -86,7 +86,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     }
 
     const firedOf = async (organisation: string) =>
-      town.hand.db
+      fixture.hand.db
         .selectFrom('organisation_activities')
         .select(['at', 'target', 'actor_id', 'data'])
         .where('organisation_id', '=', organisation)
@@ -234,14 +234,14 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     test('notifies its recipients that are active members then', async () => {
       const { organisation } = await newAlert()
       const people = []
-      for (const _ of [1, 2, 3, 4]) people.push(await town.member(organisation))
+      for (const _ of [1, 2, 3, 4]) people.push(await fixture.member(organisation))
       const [named, other, suspended, gone] = people as [Person, Person, Person, Person]
       const name = '<b>Many\u00a0"www.evil.example"</b>'
       const body = { name, event: 'stamp', threshold: 1, window_minutes: 1 } as const
       const notify = [owner, named, suspended, gone].map(({ id }) => id)
       const { id } = await owner.account.orgAlerts.create({ body: { ...body, notify } })
-      await town.setState(suspended.id, 'suspended')
-      await town.hand.db.deleteFrom('accounts').where('id', '=', gone.id).execute()
+      await fixture.setState(suspended.id, 'suspended')
+      await fixture.hand.db.deleteFrom('accounts').where('id', '=', gone.id).execute()
       await happen(organisation, NOW)
       assert.deepEqual([await told(other, id), await told(suspended, id)], [[], []])
       for (const one of [owner, named]) {
@@ -259,7 +259,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       }
       const { items } = await owner.account.orgAlerts.list({ limit: 1 })
       assert.deepEqual(items[0]?.notify, [owner, named, suspended].map((one) => one.id).toSorted())
-      await town.setState(suspended.id, 'active')
+      await fixture.setState(suspended.id, 'active')
       await happen(organisation, NOW + MINUTE)
       assert.equal((await told(suspended, id)).length, 1, 'back again')
     })
@@ -268,8 +268,8 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       /** Adds a member with a mailbox. */
       async function resident(organisation: string) {
         const address = newAddress()
-        const person = await enrolByMail(town.subject.server, address)
-        await town.hand.db
+        const person = await enrolByMail(fixture.subject.server, address)
+        await fixture.hand.db
           .insertInto('organisation_members')
           .values({
             organisation_id: organisation,
@@ -316,7 +316,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         await owner.account.orgAlerts.update({ id: alert, body: { notify: [ada.id] } })
         for (const name of ['One', 'Two']) await owner.account.orgGroups.create({ body: { name } })
         const letter = await arrived(
-          town.subject.server,
+          fixture.subject.server,
           ada.address,
           /a group was made there 2 times/,
         )
@@ -380,14 +380,14 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
           }),
         )
       for (let round = 0; round < 3; round++) {
-        town.subject.clock.ms += MINUTE
+        fixture.subject.clock.ms += MINUTE
         await Promise.all(
           [alert, ...others.map(({ id }) => id)].map((id) =>
             account.orgAlerts.update({ id, body: { name: `round ${round}` } }),
           ),
         )
       }
-      town.subject.clock.ms = NOW
+      fixture.subject.clock.ms = NOW
     })
 
     if (engine.replicas)
@@ -455,7 +455,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     test('100,000 activities outside the window fire nothing', async () => {
       const { organisation } = await newAlert({ threshold: 10 })
       const MANY = 50_000
-      const { db } = town.hand
+      const { db } = fixture.hand
       // Activities of another event now, and of this one on the same day before the window
       // begins.
       for (const [event, at] of [
@@ -489,7 +489,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
 
     test('an invalid rule written directly to the database fires nothing', async () => {
       const { organisation, alert } = await newAlert({ threshold: 1 })
-      await town.hand.db
+      await fixture.hand.db
         .updateTable('organisation_alerts')
         .set({ event: 'alert_fired' })
         .where('id', '=', alert)

@@ -28,7 +28,7 @@ export interface Person {
 }
 
 /** Starts an account server; creates users on request. */
-export async function newTown(t: TestContext) {
+export async function newCliFixture(t: TestContext) {
   const mailDir = freshFolder(t)
   const config = readConfig(environment(join(freshFolder(t), 'server'), { SVC_MAIL_DIR: mailDir }))
   const server = await serveAccount(
@@ -66,7 +66,7 @@ export async function newTown(t: TestContext) {
   return { person, mailDir, server: server.address }
 }
 
-export type Town = Awaited<ReturnType<typeof newTown>>
+export type CliFixture = Awaited<ReturnType<typeof newCliFixture>>
 
 /** Invites users by address; each approves, and both sides sync. */
 export async function takenIn(by: Person, connection: string, others: readonly Person[]) {
