@@ -84,11 +84,17 @@ export async function askProven(
   server: TestServer,
   method: string,
   path: string,
-  held: Held,
+  credentials: Held,
   { body, headers = {} }: Question = {},
 ): Promise<Answer> {
   const attempt = async (nonce?: string) => {
-    const own = await proven(server, method, path, held, nonce === undefined ? {} : { nonce })
+    const own = await proven(
+      server,
+      method,
+      path,
+      credentials,
+      nonce === undefined ? {} : { nonce },
+    )
     return server.request(method, path, { body, headers: { ...headers, ...own } })
   }
   const first = await attempt()
@@ -97,7 +103,7 @@ export async function askProven(
 }
 
 export interface Device extends Maker {
-  readonly held: Held & { readonly token: string }
+  readonly credentials: Held & { readonly token: string }
   readonly refreshToken: string
 }
 
@@ -114,7 +120,7 @@ export async function signIn(server: TestServer, email: string): Promise<Device>
   const { session } = json as { session: { access_token: string; refresh_token: string } }
   return {
     ...maker,
-    held: { key: maker.keys.auth, token: session.access_token },
+    credentials: { key: maker.keys.auth, token: session.access_token },
     refreshToken: session.refresh_token,
   }
 }

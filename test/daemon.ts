@@ -89,7 +89,7 @@ export async function startDaemon(env: Record<string, string> = {}): Promise<Tes
   warnIfNotBuilt()
   const stateDir = env['SVC_STATE_DIR'] ?? mkdtempSync(join(tmpdir(), 'countersign-test-'))
   const log: string[] = []
-  const heard = new EventEmitter()
+  const lineEvents = new EventEmitter()
   const config = readConfig({
     SVC_STATE_DIR: stateDir,
     SVC_KEYCHAIN: 'file',
@@ -101,7 +101,7 @@ export async function startDaemon(env: Record<string, string> = {}): Promise<Tes
     config,
     newLog('debug', (line) => {
       log.push(line)
-      heard.emit('line')
+      lineEvents.emit('line')
     }),
   )
   const { address, accountAddress } = daemon
@@ -115,7 +115,7 @@ export async function startDaemon(env: Record<string, string> = {}): Promise<Tes
     async logged(event) {
       const isHere = () =>
         log.some((line) => (JSON.parse(line) as { event: string }).event === event)
-      while (!isHere()) await once(heard, 'line')
+      while (!isHere()) await once(lineEvents, 'line')
     },
     request,
     async token(scope) {

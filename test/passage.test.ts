@@ -14,15 +14,15 @@ const LONG: Bounds = { silenceMs: 60_000, wholeMs: 60_000, most: 1_000_000 }
 
 function open(bounds: Partial<Bounds> = {}) {
   const source = new PassThrough()
-  let heard = ''
+  let received = ''
   let ends = 0
   const passing = passage(source, {
     bounds: { ...LONG, ...bounds },
     toError: (why: Break) => new AppError('backend_error', `It is ${why}.`),
-    onChunk: (bytes) => void (heard += Buffer.from(bytes).toString()),
+    onChunk: (bytes) => void (received += Buffer.from(bytes).toString()),
     ended: async () => void ends++,
   })
-  return { ...passing, source, heard: () => heard, ends: () => ends }
+  return { ...passing, source, received: () => received, ends: () => ends }
 }
 
 const all = async (body: AsyncIterable<Uint8Array>) => {
@@ -35,7 +35,7 @@ const eventOf = (why: Break) =>
 
 describe('a stream relay', () => {
   test('relays bytes as they arrive', async () => {
-    const { source, body, begun, heard, ends } = open()
+    const { source, body, begun, received, ends } = open()
     const reader = body[Symbol.asyncIterator]()
     for (const piece of ['a', '\n\n', 'ü']) {
       source.write(piece)
@@ -46,7 +46,7 @@ describe('a stream relay', () => {
     source.end()
     assert.equal((await next).done, true)
     assert.equal((await reader.next()).done, true, 'and stays so')
-    assert.deepEqual([heard(), ends()], ['a\n\nü', 1])
+    assert.deepEqual([received(), ends()], ['a\n\nü', 1])
   })
 
   test('gives a slow reader everything, and reads little ahead', async () => {

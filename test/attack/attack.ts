@@ -41,7 +41,7 @@ export interface Attack {
 export interface Outcome {
   readonly sent: number
   /** The answers, each with its count. */
-  readonly said: ReadonlyMap<string, number>
+  readonly answers: ReadonlyMap<string, number>
   /** The wrong answers. */
   readonly faults: readonly string[]
 }

@@ -64,7 +64,7 @@ describe('a browser as the attacker', { skip }, () => {
   let verdicts: Verdicts
   const stopped = new Set<string>()
 
-  async function told(): Promise<string[]> {
+  async function settings(): Promise<string[]> {
     const token = daemon.owner()
     const answers: string[] = []
     for (const path of TOLD) {
@@ -85,7 +85,7 @@ describe('a browser as the attacker', { skip }, () => {
     daemon = stage.daemon
     goods = await populate(daemon)
     verdicts = newVerdicts(goods.secrets)
-    was = await told()
+    was = await settings()
   })
   after(() => stage.close())
 
@@ -128,7 +128,7 @@ describe('a browser as the attacker', { skip }, () => {
       return
     }
     assert(await holds(() => arrived().length > 0), `it was never sent: ${refusal}`)
-    for (const arrival of arrived()) verdicts.judge(arrival, page, way, target)
+    for (const arrival of arrived()) verdicts.check(arrival, page, way, target)
     const literal = new URL(daemon[target.at]).host
     const isMoved = arrived().some(({ res }) => res.statusCode === 307)
     const isThere = () => arrived().some(({ req }) => req.headers.host === literal)
@@ -265,7 +265,7 @@ describe('a browser as the attacker', { skip }, () => {
   })
 
   test('no token was made, and nothing changed', async (t) => {
-    const now = await told()
+    const now = await settings()
     assert.deepEqual(now, was)
     const tokens = (all: readonly string[]) => (all[0]?.match(/"tok_/g) ?? []).length
     t.diagnostic(`tokens: ${tokens(was)} before, ${tokens(now)} after`)

@@ -125,7 +125,7 @@ describe('an account server that echoes the request', () => {
 
 test('a mail relay that echoes the mail and the password', async (t) => {
   const password = 'pass/word-of-relay'
-  let heard = ''
+  let received = ''
   const relay = new SMTPServer({
     authOptional: true,
     allowInsecureAuth: true,
@@ -135,9 +135,9 @@ test('a mail relay that echoes the mail and the password', async (t) => {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
-        heard = Buffer.concat(chunks).toString()
-        const said = `no: ${heard.replaceAll(/\s+/g, ' ')} ${password}`
-        done(Object.assign(new Error(said), { responseCode: 550 }))
+        received = Buffer.concat(chunks).toString()
+        const line = `no: ${received.replaceAll(/\s+/g, ' ')} ${password}`
+        done(Object.assign(new Error(line), { responseCode: 550 }))
       })
     },
   })
@@ -187,11 +187,11 @@ test('a mail relay that echoes the mail and the password', async (t) => {
   ]
   const reasons = () => daemon.log.filter((line) => line.includes('550 no:')).length
   for (const [n, [what, secret, send]] of mails.entries()) {
-    heard = ''
+    received = ''
     answers.push((await send()).text)
     // Some are sent later, in the background.
     await until('the log of a rejected mail', () => reasons() > n)
-    const text = heard.replaceAll('=\r\n', '').replaceAll('=3D', '=')
+    const text = received.replaceAll('=\r\n', '').replaceAll('=3D', '=')
     const found = secret.exec(text)?.[0] ?? assert.fail(`no ${what} in ${text}; ${answers.at(-1)}`)
     secrets.push({ name: what, text: found, secrets: [found] })
   }

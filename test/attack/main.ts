@@ -16,8 +16,8 @@ const SHOWN = 40
 /** How long one test may take in full, in milliseconds. */
 const LIMIT_MS = 30 * 60_000
 
-const saidIn = ({ said }: Result) =>
-  [...said]
+const saidIn = ({ answers }: Result) =>
+  [...answers]
     .toSorted(([, a], [, b]) => b - a)
     .map(([what, count]) => `${what} × ${count}`)
     .join(', ')

@@ -138,11 +138,11 @@ export async function newScene(
   )
 
   const prove = prover(accountAddress)
-  const device = (name: string, standing: AccessLevel, held: typeof approved): Caller => ({
+  const device = (name: string, standing: AccessLevel, credentials: typeof approved): Caller => ({
     name,
     standing,
     refusal: 'invalid_token',
-    lines: (method, path) => prove(held, method, path),
+    lines: (method, path) => prove(credentials, method, path),
   })
   const unknown = { csd: newToken('csd_'), csm: newToken('csm_') }
   const SCOPES = ['read', 'write', 'full'] as const

@@ -67,9 +67,9 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     const on = async (name: string, args: readonly string[], more?: Typed) =>
       (await device(name))(args, more)
     const good = async (name: string, args: readonly string[], more?: Typed) => {
-      const said = await on(name, args, more)
-      assert.equal(said.code, EXIT.ok, said.err)
-      return said
+      const result = await on(name, args, more)
+      assert.equal(result.code, EXIT.ok, result.err)
+      return result
     }
     const json = async (name: string, args: readonly string[], more?: Typed): Promise<Json> => {
       const { out, err } = await good(name, [...args, '--json'], more)

@@ -30,10 +30,10 @@ export async function across(
   /** Repeats the approval until the new device has enrolled. */
   async function approved(): Promise<Said> {
     for (;;) {
-      const said = await approve(() => shown.promise)
-      if (said.err.includes('No device awaits approval')) continue
-      others.resolve(said.code === EXIT.ok ? said.out.trim() : null)
-      return said
+      const result = await approve(() => shown.promise)
+      if (result.err.includes('No device awaits approval')) continue
+      others.resolve(result.code === EXIT.ok ? result.out.trim() : null)
+      return result
     }
   }
   const [one, other] = await Promise.all([comes, approved()])

@@ -108,9 +108,9 @@ describe('a backup', () => {
         '--json',
       ])
       assert.equal(made.code, EXIT.ok, made.err)
-      const said = JSON.parse(made.out) as Json
-      assert.deepEqual([said.file, said.account_database], [file, 'sqlite'])
-      assert.equal(statSync(file).size, said.size_bytes)
+      const result = JSON.parse(made.out) as Json
+      assert.deepEqual([result.file, result.account_database], [file, 'sqlite'])
+      assert.equal(statSync(file).size, result.size_bytes)
       assert.equal(statSync(file).mode & 0o777, 0o600)
       assert.deepEqual(readdirSync(place), ['backup'])
       await end()
@@ -125,8 +125,8 @@ describe('a backup', () => {
       const run = terminal(target)
       const restored = await run(['restore', file, '--passphrase-file', secretFile])
       assert.equal(restored.code, EXIT.ok, restored.err)
-      const kept = await secretsIn(target)
-      assert.deepEqual(kept, await secretsIn(stateDir))
+      const stored = await secretsIn(target)
+      assert.deepEqual(stored, await secretsIn(stateDir))
       const second = await daemonHere(target)
       t.after(() => second.close())
       const again = caller(second.address, good.token)
@@ -214,8 +214,8 @@ describe('the format of a backup', () => {
     writeFileSync(path, content)
     const target = newFolder(t)
     const options = ['--passphrase-file', passphraseFile(t, passphrase)]
-    const said = await terminal(target)(['restore', path, ...options])
-    return { ...said, target }
+    const result = await terminal(target)(['restore', path, ...options])
+    return { ...result, target }
   }
 
   it('matches the document', () => {

@@ -18,7 +18,7 @@ export async function call(
   [name, ...args]: readonly [name: string, ...args: string[]],
   more: Typed = {},
 ): Promise<Said> {
-  const { said, io } = streams(more)
+  const { result, io } = streams(more)
   const command = (await COMMANDS[name]?.load()) as Command
   const options = { json: { type: 'boolean' as const }, ...command.options }
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
@@ -44,10 +44,10 @@ export async function call(
       say: (text) => void (json || io.stderr.write(`${text}\n`)),
       second: () => setImmediate(),
     })
-    return { code: code ?? EXIT.ok, ...said }
+    return { code: code ?? EXIT.ok, ...result }
   } catch (error) {
-    said.err += `${(error as Error).message}\n`
-    return { code: EXIT.failed, ...said }
+    result.err += `${(error as Error).message}\n`
+    return { code: EXIT.failed, ...result }
   }
 }
 

@@ -112,7 +112,7 @@ describe('verify --challenge and code --challenge', () => {
     const fixture = await newCliFixture(t)
     const ada = await fixture.person('ada')
     const guest = (await ada.json('guest', 'create', '--label', 'Mum')).id as string
-    for (const [args, said] of [
+    for (const [args, expected] of [
       [
         ['verify', '--challenge', ...WRONG.split(' ')],
         /together with --challenge: it first gives you a word to say/,
@@ -128,7 +128,7 @@ describe('verify --challenge and code --challenge', () => {
     ] as const) {
       const { code, err } = await ada.on(args)
       assert.equal(code, EXIT.usage, err)
-      assert.match(err, said)
+      assert.match(err, expected)
     }
     const long = await ada.refused('verify', '--challenge', '--purpose', 'a'.repeat(65))
     assert.match(long, /The purpose is too long: it has 65 letters and digits/)

@@ -46,9 +46,9 @@ export async function newCliFixture(t: TestContext) {
     const on = (args: readonly string[], more: Typed = {}) =>
       run(args, { ...more, env: { ...env, ...more.env } })
     const good = async (args: readonly string[], more?: Typed) => {
-      const said = await on(args, more)
-      assert.equal(said.code, EXIT.ok, said.err)
-      return said
+      const result = await on(args, more)
+      assert.equal(result.code, EXIT.ok, result.err)
+      return result
     }
     const json = async (...args: string[]): Promise<Json> => {
       const { out, err } = await good([...args, '--json'])

@@ -19,8 +19,8 @@ test('device renew prints the end of the old key, and connections keep working',
   const renewed = await ada.json('device', 'renew')
   const { device } = await ada.json('whoami')
   assert.equal(renewed.device_id, device.id)
-  const kept = Date.parse(renewed.old_key_until) - WEEK_MS
-  assert(kept >= before && kept <= Date.now(), renewed.old_key_until)
+  const since = Date.parse(renewed.old_key_until) - WEEK_MS
+  assert(since >= before && since <= Date.now(), renewed.old_key_until)
   const { out, err } = await ada.good(['device', 'renew'])
   assert.equal(out, '')
   assert.match(err, /^This device has a new sealing key\. The old key is kept until \d{4}-/)

@@ -11,19 +11,19 @@ import { newCliFixture } from './cli-fixture.ts'
 
 /** Runs a command; `seen` resolves as soon as a pattern is in its output. */
 function started(stateDir: string, server: string, args: readonly string[], pattern: RegExp) {
-  const { said, io } = streams()
+  const { result, io } = streams()
   let found: (match: RegExpMatchArray) => void = () => undefined
   const seen = new Promise<RegExpMatchArray>((resolve) => (found = resolve))
   const stdout = {
     write(text: string) {
-      said.out += text
-      const match = said.out.match(pattern)
+      result.out += text
+      const match = result.out.match(pattern)
       if (match !== null) found(match)
     },
   }
   const env = environment(stateDir, { SVC_BACKEND_URL: server })
   const code = run([...args], { ...io, stdout, env })
-  const ended = code.then((exit) => ({ code: exit, ...said }))
+  const ended = code.then((exit) => ({ code: exit, ...result }))
   // If a command ends without the pattern, the test fails with the command’s error output.
   const missed = ended.then(({ err }) => assert.fail(err))
   missed.catch(() => undefined)

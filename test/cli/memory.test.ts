@@ -17,11 +17,11 @@ const heapOf = (least: number) => {
       heap.mib = heap.least
     },
   }
-  return { heap, look: newCollection(by) }
+  return { heap, collect: newCollection(by) }
 }
 
 test('an idle process collects garbage once after its start, and again when the heap has grown', async () => {
-  const { heap, look } = heapOf(60)
+  const { heap, collect } = heapOf(60)
   const steps: [name: string, change: Partial<typeof heap>, collections: number][] = [
     ['it still starts', { mib: 80, share: 0.9 }, 0],
     ['it has started', { share: 0.01 }, 1],
@@ -36,7 +36,7 @@ test('an idle process collects garbage once after its start, and again when the 
   ]
   for (const [name, change, collections] of steps) {
     Object.assign(heap, change)
-    await look()
+    await collect()
     assert.equal(heap.collections, collections, name)
   }
 })

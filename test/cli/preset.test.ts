@@ -33,8 +33,8 @@ test('presets are made, set as default, used by new connections, changed and del
   ]
   assert.deepEqual(of(await create()), plain)
   assert.deepEqual(of(await create('--preset', id)), full)
-  const said = await ada.good(['preset', 'default', id])
-  assert.equal(said.err, '"Office" is the default preset now.\n')
+  const result = await ada.good(['preset', 'default', id])
+  assert.equal(result.err, '"Office" is the default preset now.\n')
   assert.match(await list(), /^pre_\w+ +Office +yes +yes +1 /m)
   assert.deepEqual(of(await create()), full)
   assert.deepEqual(of(await create('--no-preset')), plain)

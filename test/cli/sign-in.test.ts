@@ -337,9 +337,9 @@ describe('logout', () => {
       [['logout'], { person: types('no') }],
       [['logout'], { person: types() }],
     ] as const) {
-      const kept = await call(api, args, more)
-      assert.deepEqual([kept.code, kept.out], [EXIT.failed, ''])
-      assert.match(kept.err, /keys changed/)
+      const result = await call(api, args, more)
+      assert.deepEqual([result.code, result.out], [EXIT.failed, ''])
+      assert.match(result.err, /keys changed/)
       assert.equal((await laptop.flow.read()).state, 'signed_in')
     }
     const left = await call(api, ['logout'], { person: types('yes') })

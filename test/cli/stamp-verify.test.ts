@@ -135,9 +135,9 @@ async function verify(
     ...(key === undefined ? [] : ['--receipt-key', path('key', JSON.stringify(key))]),
   ]
   const words = await terminal(dir)(args)
-  const said = await terminal(dir)([...args, '--json'])
-  assert.equal(said.code, words.code)
-  return { ...words, dir, json: JSON.parse(said.out) as Json }
+  const result = await terminal(dir)([...args, '--json'])
+  assert.equal(result.code, words.code)
+  return { ...words, dir, json: JSON.parse(result.out) as Json }
 }
 
 const good = (account = ADA, device = laptop, of = log) => ({

@@ -55,13 +55,13 @@ describe('verify --expect', () => {
       await ada.refused('verify', '--expect', newId('acc_', at), ...WRONG),
       /You share no connection with this account./,
     )
-    for (const [args, said] of [
+    for (const [args, expected] of [
       [['--expect', 'Mum'], /--expect: "Mum" is neither the id of a connection/],
       [['--expect', bob.id, '--public'], /--public cannot be used with --expect or --challenge/],
     ] as const) {
       const { code, err } = await ada.on(['verify', ...args, ...WRONG])
       assert.equal(code, EXIT.usage)
-      assert.match(err, said)
+      assert.match(err, expected)
     }
   })
 })

@@ -31,10 +31,10 @@ describe('two people', () => {
     const id = await connected(ada, bob)
     const good = { verified: true, conclusive: true, replayed: false, echo: false }
     const bobs = bob.words(id)
-    const heard = await ada.hears(bobs)
-    assert.deepEqual(saysOf(heard), good)
+    const verified = await ada.hears(bobs)
+    assert.deepEqual(saysOf(verified), good)
     assert.deepEqual(
-      heard.matches.map(({ member_id, display_name, connection_name }) => [
+      verified.matches.map(({ member_id, display_name, connection_name }) => [
         member_id,
         display_name,
         connection_name,
@@ -230,8 +230,8 @@ describe('several devices', () => {
     assert.equal(pushed.envelopes, 1)
     await laptop.sync()
     world.later()
-    const heard = await laptop.hears(bob.words(id))
-    assert.deepEqual([heard.verified, heard.conclusive], [true, true])
+    const verified = await laptop.hears(bob.words(id))
+    assert.deepEqual([verified.verified, verified.conclusive], [true, true])
     assert.equal((await ada.sync()).pushed.envelopes, 0, 'nothing is left to do')
   })
 

@@ -41,13 +41,13 @@ describe('the only owner deletes a connection with other members', () => {
     const { world, ada, bob, cy, id } = await three(t)
     await remove(ada, id)
     await bob.sync()
-    const heard = await bob.hears(cy.words(id))
+    const verified = await bob.hears(cy.words(id))
     assert.deepEqual(
-      [heard.verified, heard.conclusive, heard.reasons],
+      [verified.verified, verified.conclusive, verified.reasons],
       [false, false, ['connection_ended']],
     )
-    assert.equal(heard.matches[0]?.member_id, cy.id)
-    assert.match(heard.summary, /"Bank".*ended/)
+    assert.equal(verified.matches[0]?.member_id, cy.id)
+    assert.match(verified.summary, /"Bank".*ended/)
     // Other words are checked as conclusively as before.
     const other = await connected(bob, ada, 'Other')
     assert(await verifies(bob, ada, other))
@@ -139,8 +139,10 @@ const callingDeleted = (...gone: readonly DeviceUser[]) =>
   instead('rosters', 'read', (honest) => async (of) => {
     const { key_logs, ...answer } = await honest(of)
     const isGone = (account: string) => gone.some(({ id }) => id === account)
-    const said = key_logs.map((one) => (isGone(one.account) ? { ...one, departed_epoch: 1 } : one))
-    return { ...answer, key_logs: said }
+    const withReports = key_logs.map((one) =>
+      isGone(one.account) ? { ...one, departed_epoch: 1 } : one,
+    )
+    return { ...answer, key_logs: withReports }
   })
 
 describe('a server that fails or lies', () => {

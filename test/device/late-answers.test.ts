@@ -46,13 +46,13 @@ const showing = (user: DeviceUser, entries: readonly string[]): Account =>
 function late<G extends 'keyLogs' | 'rosters'>(account: Account, group: G) {
   const gate = Promise.withResolvers<void>()
   const read = account[group].read as (of: never) => Promise<unknown>
-  const held = async (of: never) => {
+  const reading = async (of: never) => {
     const answer = await read(of)
     await gate.promise
     return answer
   }
   return {
-    account: { ...account, [group]: { ...account[group], read: held } } as Account,
+    account: { ...account, [group]: { ...account[group], read: reading } } as Account,
     release: gate.resolve,
   }
 }
@@ -211,7 +211,7 @@ describe('a late answer with an older roster', () => {
     assert.equal(older.roster.seq, roster.seq - 1)
     assert.equal(older.fresh, false)
     rememberRoster(bob.state, older.roster)
-    const kept = bob.state.logs.head('roster', id)!.entry
-    assert.deepEqual(entryHash(kept), roster.head)
+    const stored = bob.state.logs.head('roster', id)!.entry
+    assert.deepEqual(entryHash(stored), roster.head)
   })
 })

@@ -70,8 +70,8 @@ describe('two histories', () => {
       one.status === 'rejected' ? [one.reason.reason] : [],
     )
     assert.deepEqual(reasons, ['key_log_forked'])
-    const kept = rememberedLog(ada.state, account)?.entries
-    assert(logs.some((log) => JSON.stringify(log) === JSON.stringify(kept)))
+    const stored = rememberedLog(ada.state, account)?.entries
+    assert(logs.some((log) => JSON.stringify(log) === JSON.stringify(stored)))
   })
 
   it('of a roster: pages leave the branch as at the detection of the fork', async (t) => {

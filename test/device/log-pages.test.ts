@@ -166,7 +166,7 @@ const LIES: readonly [
 ]
 
 describe('a server with dishonest pages', () => {
-  for (const [lie, shown, reason, kept] of LIES)
+  for (const [lie, shown, reason, length] of LIES)
     it(`${lie}: ${reason}, and nothing of that page is stored`, async (t) => {
       const { world, ada, bob, id } = await two(t)
       await renews(bob, 6)
@@ -181,7 +181,7 @@ describe('a server with dishonest pages', () => {
       const there = ada.restart(lying)
       const { error } = await there.device().sync.run('request')
       assert.match(error ?? '', new RegExp(`server for ${id} was refused \\(${reason}\\)`))
-      assert.deepEqual(logHere(there, bob.id), entries.slice(0, kept))
+      assert.deepEqual(logHere(there, bob.id), entries.slice(0, length))
       const honest = there.restart((account) => account)
       await honest.sync()
       world.later()

@@ -67,12 +67,12 @@ describe('the main name of a contact', () => {
     assert.deepEqual([display_name, name_source, own_name], ['Mum', 'given', 'bob'])
     await rename(bob, 'Robert')
     await ada.sync()
-    const heard = await ada.hears(bob.words(id))
+    const verified = await ada.hears(bob.words(id))
     assert.deepEqual(
-      [heard.matches[0]?.display_name, heard.matches[0]?.name_source],
+      [verified.matches[0]?.display_name, verified.matches[0]?.name_source],
       ['Mum', 'given'],
     )
-    assert.equal(heard.summary, 'Verified: the words of Mum ("Bank").')
+    assert.equal(verified.summary, 'Verified: the words of Mum ("Bank").')
     await give(ada, bob, null)
     assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
   })
@@ -81,15 +81,15 @@ describe('the main name of a contact', () => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await rejects('not_found', give(ada, bob, 'Mum'))
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
-    const heard: unknown[] = []
+    const bodies: unknown[] = []
     const listening = ada.restart(
       instead('trustCards', 'update', (honest) => (of) => {
-        heard.push(of.body)
+        bodies.push(of.body)
         return honest(of)
       }),
     )
     await give(listening, bob, 'Mum')
-    assert.deepEqual(heard, [{}])
+    assert.deepEqual(bodies, [{}])
     const update = ada.account().trustCards.update({ id: bob.id, body: { name: 'Mum' } })
     await rejects('no_device', update)
   })

@@ -118,12 +118,12 @@ test('a revocation that 200 members see', async (t) => {
   await t.test('at an account server: one entry is stored, and all have its secret', async () => {
     const stored = async () => (await cy.account().rosters.read({ connection: id })).entries
     /** The heads that the server named to members whose entry came too late. */
-    const told: unknown[] = []
+    const heads: unknown[] = []
     async function noting(send: () => Promise<Place>): Promise<Place> {
       try {
         return await send()
       } catch (error) {
-        if (error instanceof AppError && error.code === 'conflict') told.push(error.details.head)
+        if (error instanceof AppError && error.code === 'conflict') heads.push(error.details.head)
         throw error
       }
     }
@@ -191,8 +191,8 @@ test('a revocation that 200 members see', async (t) => {
     assert.deepEqual(now, [...entries, post.body.entry])
     assert.equal(answer.head, encodeBase64url(entryHash(entry)))
     assert.equal(readRosterEntry(entry).actor, ada.id)
-    assert.equal(told.length, MEMBERS - 1)
-    assert.deepEqual([...new Set(told)], [answer.head])
+    assert.equal(heads.length, MEMBERS - 1)
+    assert.deepEqual([...new Set(heads)], [answer.head])
 
     const next = verifyRoster(id, now, after, lastPlace(entries))
     assert.deepEqual([next.epoch, heldMembers(next, after)], [2, []])

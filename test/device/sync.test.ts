@@ -105,7 +105,7 @@ describe('sync', () => {
 
   it('a connection and a guest code that vanished at the account are deleted here', async (t) => {
     const device = await enrolled(t)
-    const [kept, gone] = [await device.connect('kept'), await device.connect('gone')]
+    const [remaining, gone] = [await device.connect('kept'), await device.connect('gone')]
     const guest = await device.invite()
     await device.account.connections.delete({ id: gone })
     await device.account.guestCodes.delete({ id: guest })
@@ -118,7 +118,7 @@ describe('sync', () => {
       )
       assert.deepEqual([codes.has(guest), vault.has(guest)], [false, false])
       assert.equal(state.guests.get(guest)?.state, 'revoked')
-      assert(codes.has(kept) && vault.has(kept))
+      assert(codes.has(remaining) && vault.has(remaining))
     }
   })
 

@@ -131,6 +131,6 @@ export async function start(
 /** Starts `countersignd serve` and waits until it listens. */
 export async function startDaemon(stateDir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const child = await start(['serve', '--json'], stateDir, env, '}\n')
-  const said = JSON.parse(child.stdout) as { address: string; account_address: string }
-  return { ...child, stateDir, address: said.address, accountAddress: said.account_address }
+  const ready = JSON.parse(child.stdout) as { address: string; account_address: string }
+  return { ...child, stateDir, address: ready.address, accountAddress: ready.account_address }
 }

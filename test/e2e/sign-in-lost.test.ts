@@ -54,8 +54,8 @@ for (const [lost, path] of [
     assert.equal((await letters()).length, 1, 'no mail is sent again by itself')
 
     line.mute.clear()
-    const heard = await login()
-    assert.equal(heard.code, 0, heard.err)
+    const result = await login()
+    assert.equal(result.code, 0, result.err)
     const whoami = await terminal(daemon.stateDir)(['whoami'], { env })
     assert.deepEqual([whoami.code, whoami.out.includes(EMAIL)], [0, true], whoami.err)
 

@@ -26,7 +26,7 @@ export interface Place {
 
 const id = (one: Json): Call => ({ params: { id: one.id } })
 
-async function seat({ newDaemon, server }: Place, email: string): Promise<Seat> {
+async function startSignedIn({ newDaemon, server }: Place, email: string): Promise<Seat> {
   const daemon = await newDaemon()
   await signIn(daemon, server, email)
   return { daemon, token: await daemon.token('full') }
@@ -34,7 +34,7 @@ async function seat({ newDaemon, server }: Place, email: string): Promise<Seat> 
 
 /** Creates a user of this name with a first device. */
 async function person(place: Place, display_name: string): Promise<Seat> {
-  const one = await seat(place, `${display_name.toLowerCase()}@example.org`)
+  const one = await startSignedIn(place, `${display_name.toLowerCase()}@example.org`)
   await place.document.call(one, 'profile_update', { body: { display_name } })
   return one
 }
@@ -87,18 +87,18 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
   await call(ada, 'invitations_decline', id(await invite({ user_id: user.id })))
   await call(ada, 'invitations_approve', id(await invite({ user_id: user.id })))
   await call(ada, 'invitations_list')
-  for (const seat of [home, ada]) await call(seat, 'sync_run')
+  for (const signedIn of [home, ada]) await call(signedIn, 'sync_run')
   await call(home, 'connections_list', { query: '?limit=20', shown: true })
   await call(home, 'connections_read', { ...on, shown: true })
-  const heard = await call(ada, 'connections_code', on)
+  const code = await call(ada, 'connections_code', on)
   const { verified } = await call(home, 'verify_words', {
-    body: { words: heard.words },
+    body: { words: code.words },
     shown: true,
   })
   assert.equal(verified, true)
   await call(home, 'verificationLog_list')
   const expected = await call(home, 'verify_words', {
-    body: { words: heard.words, expect: { user_id: user.id } },
+    body: { words: code.words, expect: { user_id: user.id } },
   })
   assert.equal(expected.replayed, true)
   const drawn = await call(home, 'verify_challenge', {
@@ -269,7 +269,7 @@ async function assistant({ document: { call }, home }: Place): Promise<void> {
 /** Approves a further device by the words of both screens, ends its session, and revokes it. */
 async function devices(place: Place, ada: Seat): Promise<void> {
   const { call } = place.document
-  const phone = await seat(place, 'ada@example.org')
+  const phone = await startSignedIn(place, 'ada@example.org')
   const [newest] = (await call(ada, 'devices_list')).items
   assert.equal(newest.state, 'pending')
   assert.equal(await approveDevice(ada.daemon, phone.daemon), newest.id)

@@ -104,10 +104,10 @@ describe('deleting an external member', () => {
     // Fields that hold only at the time of the check are not logged.
     const { conclusive: _c, name_source: _s, name_marks: _m, ...match } = matches[0]!
     assert.deepEqual(items[0]?.matches, [match])
-    const kept = () => JSON.stringify(device.state.guests.all())
-    assert.ok(kept().includes(display_name))
+    const stored = () => JSON.stringify(device.state.guests.all())
+    assert.ok(stored().includes(display_name))
     await externalMembers.delete({ id }, context)
-    assert.ok(!kept().includes(display_name))
+    assert.ok(!stored().includes(display_name))
   })
 
   it('deletes the secrets of their guest codes at once, and no others', async (t) => {

@@ -9,7 +9,7 @@ import type { Notification, NotificationKind } from '../../src/api/rest/notifica
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { notify, notifyAll } from '../../src/service/mail/notices.ts'
 import { everything } from '../account/subject.ts'
-import { approveInvitation, connected, make, takeIn } from './connections/connecting.ts'
+import { approveInvitation, connected, make, joinMember } from './connections/connecting.ts'
 import { type Clubs, invite, openClubs } from './connections/connections-subject.ts'
 import type { Engine } from './engines.ts'
 import {
@@ -96,7 +96,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         const address = newAddress()
         await invite(host, id, address)
         assert.deepEqual(await toldTo(await enrolByMail(clubs.server, address)), [])
-        await takeIn(host, id, member)
+        await joinMember(host, id, member)
         const before = await toldTo(member)
         await invite(host, id, await addressOf(member))
         assert.deepEqual(await toldTo(member), before)
@@ -170,7 +170,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
           ),
         )
       const ids = 'connection_id,user_id'
-      for (const one of people.slice(1)) await takeIn(ada!, id, one)
+      for (const one of people.slice(1)) await joinMember(ada!, id, one)
       assert.deepEqual(await moves(), [
         [],
         [
@@ -227,7 +227,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         await one.account.trustCards.create({ body: { user_id: ada.id } })
       for (const name of ['One', 'Two']) {
         const { id } = await connect(ada, name)
-        for (const one of [member!, both!]) await takeIn(ada, id, one)
+        for (const one of [member!, both!]) await joinMember(ada, id, one)
       }
       const again = await resetOf(clubs.server, ada.id, await mailedCode(clubs.server, address))
       const changed = [
@@ -300,8 +300,8 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       ] as const) {
         const named = id === undefined ? {} : { id: [...id] }
         assert.deepEqual(await notifications.delete(named), { deleted })
-        const kept = (await list()).map((one) => one.id)
-        assert.deepEqual(kept, left)
+        const stored = (await list()).map((one) => one.id)
+        assert.deepEqual(stored, left)
       }
       assert.deepEqual((await eve.account.notifications.list({})).items, hers)
       for (const wrong of ['x', 'ntf_', hers[0]!.id.toUpperCase(), `con_${a.slice(4)}`]) {
@@ -312,12 +312,12 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
 
     /** Inserts more notifications than an account keeps of a kind. */
     async function fill({ id: account_id }: Person, kind = 'export_ready') {
-      const said = { kind, body: 'x', data: '{}', read_at: null, created_at: 0 }
+      const row = { kind, body: 'x', data: '{}', read_at: null, created_at: 0 }
       const rows = Array.from({ length: 1000 }, (_, i) => ({
         id: newId('ntf_', Date.now()),
         account_id,
         title: String(i),
-        ...said,
+        ...row,
       }))
       await clubs.hand.db.insertInto('notifications').values(rows).execute()
     }
@@ -326,14 +326,14 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       const all = await Promise.all(['A', 'B', 'C'].map(person))
       for (const one of all) await fill(one)
       const note = { kind: 'export_ready', title: 'x', body: 'x', data: {} } as const
-      const told = Array.from({ length: 12 }, (_, i) => {
+      const writes = Array.from({ length: 12 }, (_, i) => {
         const turned = [...all.slice(i % 3), ...all.slice(0, i % 3)]
         return clubs.hand.db.transaction().execute(async (trx) => {
           const notes = new Map(turned.map(({ id }) => [id, note]))
           await notifyAll(trx, notes, Date.now())
         })
       })
-      await Promise.all(told)
+      await Promise.all(writes)
       for (const one of all) {
         await tell(one, 'last')
         const [count] = await clubs.hand.db
@@ -350,13 +350,16 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       const { db } = clubs.hand
       await fill(ada)
       await tell(ada, 'newest')
-      const kept = await db
+      const stored = await db
         .selectFrom('notifications')
         .select('title')
         .where('account_id', '=', ada.id)
         .orderBy('id')
         .execute()
-      assert.deepEqual([kept.length, kept[0]?.title, kept.at(-1)?.title], [500, '501', 'newest'])
+      assert.deepEqual(
+        [stored.length, stored[0]?.title, stored.at(-1)?.title],
+        [500, '501', 'newest'],
+      )
       await fill(ada, 'open_link_request')
       const note = { kind: 'open_link_request', title: 'asked', body: 'x', data: {} } as const
       await db.transaction().execute((trx) => notify(trx, ada.id, note, Date.now()))

@@ -125,13 +125,13 @@ async function settle(daemon: DaemonProcess, people: number): Promise<FuzzFixtur
   ]
 
   /** Adds the other accounts to the active organisation. */
-  async function takeIn(): Promise<void> {
+  async function joinMember(): Promise<void> {
     const { invited } = await own('POST /api/v1/org/members/bulk-invite', {
       invites: [{ email: 'ada@example.org', role: 'admin' }, { email: 'eve@example.org' }],
     })
     for (const { id } of invited) await own(`POST /api/v1/org/members/${id}/activate`)
   }
-  await takeIn()
+  await joinMember()
   const learning: Call = async (request, body) => {
     const value = await own(request, body)
     known.learn(request.split(' ')[1] as string, value)
@@ -139,10 +139,10 @@ async function settle(daemon: DaemonProcess, people: number): Promise<FuzzFixtur
   }
   await populate(learning, mailDir)
 
-  async function headersOf({ held }: Device, method: string, path: string) {
+  async function headersOf({ credentials }: Device, method: string, path: string) {
     // No URL has this path: the proof is for another path and is rejected.
     const named = /^\/[\w.~:@!$&'()*+,;=/-]*$/.test(path) ? path : '/'
-    return proven(server, method, named, held, nonce === undefined ? {} : { nonce })
+    return proven(server, method, named, credentials, nonce === undefined ? {} : { nonce })
   }
   async function asPerson(device: Device, method: string, path: string, body?: unknown) {
     const attempt = async () => {
@@ -230,7 +230,7 @@ async function settle(daemon: DaemonProcess, people: number): Promise<FuzzFixtur
     organisation = await activeOrganisation(daemon)
     // Another request may choose a different one meanwhile: this one then has fewer members, as
     // others had.
-    await takeIn().catch(() => undefined)
+    await joinMember().catch(() => undefined)
     return true
   }
 

@@ -62,16 +62,16 @@ const whoFor = ({ at, need }: Row): Arbitrary<Who> =>
  */
 export function segmentFor(name: string, before: string, known: Known): Arbitrary<string> {
   const nobody = `${name.slice(0, 3)}_01k9zzzzzzzzzzzzzzzzzzzzzz`
-  const heard = (ring: string) =>
+  const reusedId = (ring: string) =>
     fc.nat().map((at) => known.one(ring, at, known.one('id', at, nobody)))
-  const own = heard(`/${collectionOf(before)}`)
+  const own = reusedId(`/${collectionOf(before)}`)
   return fc.oneof(
     { weight: 8, arbitrary: own },
     {
       weight: 3,
-      arbitrary: fc.oneof(heard(`${name.slice(0, 3)}_`), heard(name), heard('/members')),
+      arbitrary: fc.oneof(reusedId(`${name.slice(0, 3)}_`), reusedId(name), reusedId('/members')),
     },
-    { weight: 1, arbitrary: heard('id') },
+    { weight: 1, arbitrary: reusedId('id') },
     { weight: 1, arbitrary: ODD_SEGMENTS },
     {
       weight: 1,

@@ -81,7 +81,7 @@ function checkError({ status, headers, body }: Reply, route: Route | null): stri
  * @param route null if the row is not known
  * @returns the error code; empty if there is none
  */
-export function judge(reply: Reply, route: Route | null, bodiless = false): string {
+export function faultOf(reply: Reply, route: Route | null, bodiless = false): string {
   const { status, headers, body } = reply
   if (status === 100 && route === null) return ''
   if (status < 200 || status >= 500) throw new Fault('status', `${status} ${shown(body)}`)
@@ -194,12 +194,12 @@ export function newRunner(fixture: FuzzFixture, lanes: number): Runner {
         fixture.noted(reply.headers['dpop-nonce'])
         // Another path or method is another row, or none.
         const isOwn = asked.method === route.method
-        const told = judge(reply, isOwn ? route : null, isHead)
-        count(name, `${reply.status}${told === '' ? '' : ` ${told}`}`)
+        const fault = faultOf(reply, isOwn ? route : null, isHead)
+        count(name, `${reply.status}${fault === '' ? '' : ` ${fault}`}`)
         if (reply.status < 300 && reply.headers['content-type'] === 'application/json' && !isHead)
           if (reply.body.length > 0 && reply.body.length < 200_000)
             fixture.known.learn(route.path, parsed(reply.body))
-        return told
+        return fault
       })
       if (error !== '' && (await fixture.restore(asked.who, error))) restored++
     },
@@ -224,7 +224,8 @@ export function newRunner(fixture: FuzzFixture, lanes: number): Runner {
         const answered = await sendAll(fixture.port(at), bytes, LIMIT_MS)
         requireLife()
         const replies = repliesTo(bytes, answered)
-        for (const reply of replies) count('bytes', `${reply.status} ${judge(reply, null)}`.trim())
+        for (const reply of replies)
+          count('bytes', `${reply.status} ${faultOf(reply, null)}`.trim())
         if (replies.length === 0) count('bytes', 'closed')
       })
     },

@@ -100,7 +100,7 @@ async function run(job: Job): Promise<Told> {
   delay.disable()
   for (const one of people) one.close()
 
-  const { took, opening, given, wrong } = crowd.heard
+  const { took, opening, given, wrong } = crowd.outcomes
   const beside = ['idle', 'slow writer', 'slow writer, and away', 'document']
   const kinds = [...took].filter(([kind]) => !beside.includes(kind))
   return {
@@ -123,5 +123,5 @@ async function run(job: Job): Promise<Told> {
 }
 
 process.once('message', (job: Job) => {
-  void run(job).then((told) => process.send?.(told, () => process.disconnect()))
+  void run(job).then((answer) => process.send?.(answer, () => process.disconnect()))
 })

@@ -31,15 +31,15 @@ async function hiddenEntry(
   await takenIn(ada, id, [bob, cy])
   await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
   await bob.sync()
-  const kept = gate<Appended>()
+  const stored = gate<Appended>()
   const hiding = bob.restart(
     instead('rosters', 'append', () => async ({ body }) => {
-      kept.resolve(body)
+      stored.resolve(body)
       return acknowledged()
     }),
   )
   await sign(hiding, id, cy)
-  return { world, ada, bob: hiding, cy, id, hidden: await kept.promise }
+  return { world, ada, bob: hiding, cy, id, hidden: await stored.promise }
 }
 
 /**
@@ -83,11 +83,11 @@ async function isForked(
   entries: readonly string[],
 ) {
   const { state } = user
-  const kept = [
+  const stored = [
     state.logs.head('roster', id)?.entry,
     ...state.forks.read(id).map(({ entry }) => entry),
   ]
-  assert.deepEqual(new Set(kept), new Set(entries))
+  assert.deepEqual(new Set(stored), new Set(entries))
   for (const here of [user, user.restart()]) {
     assert.equal(here.words(id), null)
     for (const speaker of [bob, cy]) {

@@ -24,7 +24,7 @@ async function approvedByPhone(t: TestContext) {
   const { joins } = await ada.account().duties.read({})
   const { seq } = await eve.device().identity.keyLog()
   /** Ada adds Eve at the place of Eve’s key log before the revocation. */
-  const takesIn = async () => {
+  const acceptAndSync = async () => {
     const knowing = showingLog(eve.id, (log) => ({
       ...log,
       entries: log.entries.slice(0, seq + 1),
@@ -38,11 +38,11 @@ async function approvedByPhone(t: TestContext) {
     assert(isIn(lied, id, eve), 'Ada took Eve in')
     return ada.restart((account) => account)
   }
-  return { world, ada, eve, phone, id, takesIn }
+  return { world, ada, eve, phone, id, acceptAndSync }
 }
 
 /** Runs a sync that must succeed; returns its report. */
-async function said(user: DeviceUser): Promise<string> {
+async function failure(user: DeviceUser): Promise<string> {
   const { ok, error } = await user.device().sync.run('request')
   assert(ok, error ?? '')
   return error ?? ''
@@ -68,24 +68,24 @@ const cut = (account: Account): Account => instead('rosters', 'append', () => aw
 
 describe('an account that is added by a consent of a device that it had revoked', () => {
   it('leaves, reports that, and signs nothing else', async (t) => {
-    const { ada, eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { ada, eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
-    const after = await takesIn()
-    assert.match(await said(eve), LEFT)
+    const after = await acceptAndSync()
+    assert.match(await failure(eve), LEFT)
     assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
     assert.equal(eve.words(id), null)
-    assert.equal(await said(eve), '')
+    assert.equal(await failure(eve), '')
     await after.sync()
     assert(!isIn(after, id, eve))
   })
 
   it('signs nothing while it cannot leave, and leaves later', async (t) => {
-    const { ada, eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { ada, eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
-    await takesIn()
+    await acceptAndSync()
     await eve.restart(cut).device().sync.run('request')
     assert.deepEqual(await opsOf(ada, eve, id), [])
-    assert.match(await said(eve.restart((account) => account)), LEFT)
+    assert.match(await failure(eve.restart((account) => account)), LEFT)
     assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
   })
 
@@ -97,31 +97,31 @@ describe('an account that is added by a consent of a device that it had revoked'
     const deaf = eve.restart(cut)
     await deaf.sync()
     await deaf.revoke(phone.deviceId)
-    assert.match(await said(laptop), LEFT)
+    assert.match(await failure(laptop), LEFT)
     assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
   })
 
   it('that is the only owner reports the options of the user, and signs nothing', async (t) => {
-    const { world, ada, eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { world, ada, eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     const cy = await world.person('cy')
     await ada.invite(id, { user_id: cy.id })
     await cy.approve()
     await eve.revoke(phone.deviceId)
-    const after = await takesIn()
+    const after = await acceptAndSync()
     await after.sync()
     await setRole(after.device(), after.account(), id, { member: eve.id, role: 'owner' })
     await leaveOrEnd(after.device(), after.account(), id)
-    const error = await said(eve)
+    const error = await failure(eve)
     assert.match(error, LEFT)
     assert.match(error, /You are the only owner/)
     assert.deepEqual(await opsOf(eve, eve, id), [])
   })
 
   it('joins again by an approval of a device in its log', async (t) => {
-    const { world, eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { world, eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
-    const after = await takesIn()
-    await said(eve)
+    const after = await acceptAndSync()
+    await failure(eve)
     world.later()
     await after.sync()
     await after.invite(id, { user_id: eve.id })
@@ -133,13 +133,13 @@ describe('an account that is added by a consent of a device that it had revoked'
   })
 
   it('stays if the user signs for the connection before the device could leave', async (t) => {
-    const { eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
-    await takesIn()
+    await acceptAndSync()
     await eve.restart(cut).device().sync.run('request')
     const again = eve.restart((account) => account)
     await rotateNow(again.device(), again.account(), id)
-    assert.equal(await said(again), '')
+    assert.equal(await failure(again), '')
     assert(isIn(again, id, eve))
   })
 })
@@ -183,7 +183,7 @@ describe('an account stays in a connection', () => {
       eve.restart((account) => account),
       'desk',
     )
-    assert.equal(await said(laptop), '')
+    assert.equal(await failure(laptop), '')
     assert(isIn(laptop, id, eve))
     assert.deepEqual(await opsOf(ada, eve, id), [])
   })

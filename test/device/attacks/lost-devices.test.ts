@@ -231,7 +231,7 @@ describe('words of a revoked device verify nowhere', () => {
       await rotateNow(bob.device(), bob.account(), id)
       await stolen.sync()
       const before = await ada.account().connections.list({ limit: 50 })
-      const [asked, held] = [gate(), gate()]
+      const [asked, paused] = [gate(), gate()]
       let isRevoked = false
       const busy = ada.restart((account) => ({
         ...account,
@@ -245,7 +245,7 @@ describe('words of a revoked device verify nowhere', () => {
             const answer = await account.keyLogs.read(of)
             if (of.account !== bob.id) return answer
             asked.resolve()
-            await held.promise
+            await paused.promise
             return answer
           },
         },
@@ -255,7 +255,7 @@ describe('words of a revoked device verify nowhere', () => {
       await asked.promise
       const runAnew: typeof sync.runAnew = (trigger) => {
         isRevoked = true
-        held.resolve()
+        paused.resolve()
         return sync.runAnew(trigger)
       }
       await revoke({ ...device, sync: { ...sync, runAnew } }, busy.account(), stolen.deviceId)

@@ -43,10 +43,10 @@ describe('the public code after its account revokes a device', () => {
     const secret = await secretOf(ada)
     assert.notEqual(secret, null)
     assert.notEqual(secret, old)
-    const { public_code: said } = await profile.read({}, at(ada))
-    assert.notEqual(said, null)
+    const { public_code: own } = await profile.read({}, at(ada))
+    assert.notEqual(own, null)
     // The secret on the revoked device gives no valid words.
-    assert.notEqual((await wordsOf(laptop))?.words, said?.words)
+    assert.notEqual((await wordsOf(laptop))?.words, own?.words)
   })
 
   it('is deleted on other devices when they sync, and shared again by the device that switches it on', async (t) => {
@@ -78,11 +78,11 @@ describe('the public code after its account revokes a device', () => {
 
   it('stays on if it was switched on while a sync received that it is off', async (t) => {
     const { ada } = await spoken(t)
-    let told = false
+    let isPublicRead = false
     const slow: DeviceUser = ada.restart(
       instead('publicCode', 'read', (read) => async (of) => {
-        if (told) return read(of)
-        told = true
+        if (isPublicRead) return read(of)
+        isPublicRead = true
         await ada.account().preferences.update({ body: { public_code: false } })
         const answer = await read(of)
         await switchOn(slow)

@@ -39,8 +39,8 @@ export function noteHeld({
  * others.
  */
 function heldBy({ state }: Seat, connection: string) {
-  const kept = state.logs.read('roster', connection)
-  return { kept, all: [...kept, ...state.forks.read(connection).map(({ entry }) => entry)] }
+  const stored = state.logs.read('roster', connection)
+  return { stored, all: [...stored, ...state.forks.read(connection).map(({ entry }) => entry)] }
 }
 
 /** Returns all histories with this beginning, each up to an entry without a next one. */
@@ -83,8 +83,8 @@ export function checkRoles(scene: Scene, { id, entries }: Truth): void {
   for (const entry of entries) {
     const { op, device, member = '', role } = payloadOf(entry)
     if (op !== 'add') continue
-    const held = scene.heldAt.get(entry)!
-    const histories = truthsFrom(scene, replaces, held.slice(0, 1), held)
+    const seenAt = scene.heldAt.get(entry)!
+    const histories = truthsFrom(scene, replaces, seenAt.slice(0, 1), seenAt)
     const standing: Standing | undefined = seated.has(member)
       ? 'member'
       : lowestStanding(histories, member)
@@ -98,12 +98,12 @@ export function checkRoles(scene: Scene, { id, entries }: Truth): void {
 /**
  * Returns the other members of the branch that a device keeps, except those removed in a history.
  */
-export function toInvite(scene: Scene, seat: Seat, { id, members }: Truth): string[] {
-  const { kept, all } = heldBy(seat, id)
-  const histories = truthsFrom(scene, id, kept.slice(0, 1), all)
+export function toInvite(scene: Scene, participant: Seat, { id, members }: Truth): string[] {
+  const { stored, all } = heldBy(participant, id)
+  const histories = truthsFrom(scene, id, stored.slice(0, 1), all)
   return members
     .map(({ account }) => account)
-    .filter((account) => account !== seat.identity.account)
+    .filter((account) => account !== participant.identity.account)
     .filter((account) => lowestStanding(histories, account) !== 'gone')
 }
 
@@ -114,12 +114,16 @@ export function toInvite(scene: Scene, seat: Seat, { id, members }: Truth): stri
  * histories. These members came back by the fork, which a device can learn of after the
  * replacement was opened.
  */
-export function cameBack(scene: Scene, seat: Seat, { id, entries, members }: Truth): string[] {
+export function cameBack(
+  scene: Scene,
+  participant: Seat,
+  { id, entries, members }: Truth,
+): string[] {
   const { replaces, actor: opener } = payloadOf(entries[0]!)
-  const { kept, all } = heldBy(seat, replaces ?? id)
-  if (replaces === undefined || kept.length === 0) return []
-  const isOpener = opener === seat.identity.account
-  const histories = truthsFrom(scene, replaces, isOpener ? kept.slice(0, 1) : kept, all)
+  const { stored, all } = heldBy(participant, replaces ?? id)
+  if (replaces === undefined || stored.length === 0) return []
+  const isOpener = opener === participant.identity.account
+  const histories = truthsFrom(scene, replaces, isOpener ? stored.slice(0, 1) : stored, all)
   const seated = new Map<string, Standing>([[opener, 'owner']])
   for (const { op, member = '', role = 'member' } of entries.map(payloadOf))
     if (op === 'add' && !seated.has(member)) seated.set(member, role)
@@ -130,5 +134,5 @@ export function cameBack(scene: Scene, seat: Seat, { id, entries, members }: Tru
   }
   return members
     .map(({ account }) => account)
-    .filter((account) => account !== seat.identity.account && isHigher(account))
+    .filter((account) => account !== participant.identity.account && isHigher(account))
 }

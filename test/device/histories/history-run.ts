@@ -21,9 +21,9 @@ import { people, type Seat } from '../session/sessions.ts'
  */
 function neverUnconfirmed(scene: Scene): void {
   for (const truth of truths(scene))
-    for (const seat of scene.seats)
-      if (!seat.revoked && truth.unconfirmed.includes(seat.identity.account))
-        assert(!hasSecret(truth, seat), 'keys that nobody confirmed')
+    for (const participant of scene.seats)
+      if (!participant.revoked && truth.unconfirmed.includes(participant.identity.account))
+        assert(!hasSecret(truth, participant), 'keys that nobody confirmed')
 }
 
 /** Checks that words come from the secret of their epoch, also with a dishonest server. */
@@ -48,9 +48,9 @@ async function opened(first: Seat, seats: readonly Seat[], full: boolean): Promi
   const [other, third] = [2, 4].map((at) => seats[at]!.identity.account)
   for (const user_id of [other!, third!])
     await inviteMembers(first.device, first.account, id, { user_id })
-  for (const seat of [...seats, ...seats]) await seat.device.sync.run('request')
+  for (const participant of [...seats, ...seats]) await participant.device.sync.run('request')
   await setRole(first.device, first.account, id, { member: other!, role: 'owner' })
-  for (const seat of seats) await seat.device.sync.run('request')
+  for (const participant of seats) await participant.device.sync.run('request')
   return id
 }
 
@@ -82,12 +82,13 @@ export async function history(
     comeBack: (owner, how) => comeBack(owner, newFolder(), how),
   }
   /** Every secret that was ever the current one, by the device that held it. */
-  const held = new Map<Seat, Set<string>>()
+  const secrets = new Map<Seat, Set<string>>()
   const note = () => {
-    for (const seat of seats) {
-      const known = held.get(seat) ?? held.set(seat, new Set()).get(seat)!
+    for (const participant of seats) {
+      const known =
+        secrets.get(participant) ?? secrets.set(participant, new Set()).get(participant)!
       for (const id of server.rosters.ids()) {
-        const k = seat.device.vault.get(id)
+        const k = participant.device.vault.get(id)
         if (k !== null) known.add(Buffer.from(k).toString('hex'))
       }
     }
@@ -106,7 +107,7 @@ export async function history(
   neverUnconfirmed(scene)
   note()
   for (const truth of truths(scene)) {
-    const speaking = await check(scene, truth, held)
+    const speaking = await check(scene, truth, secrets)
     ends[speaking > 0 ? 'speaking' : 'silent'] += 1
     if (truth.id !== connection) ends.replacements += 1
   }

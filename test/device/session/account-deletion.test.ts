@@ -265,14 +265,14 @@ describe('deleted members in answers of the account server', () => {
     const { members, rotationPending } = presentMembers(state, rosterIn(epoch))
     return [members.map(({ account }) => account).join(''), rotationPending]
   }
-  for (const [name, said, members, due] of cases)
+  for (const [name, reported, members, due] of cases)
     it(name, () => {
       const { meta, rows } = newMeta()
       const state = { meta }
-      noteDeparted(state, rosterIn(3), new Map(said), 'a')
+      noteDeparted(state, rosterIn(3), new Map(reported), 'a')
       assert.deepEqual(seen(state), [members, due])
       // Reported again for a later epoch, it requires nothing new.
-      noteDeparted(state, rosterIn(4), new Map(said.map(([of]) => [of, 99])), 'a')
+      noteDeparted(state, rosterIn(4), new Map(reported.map(([of]) => [of, 99])), 'a')
       assert.deepEqual(seen(state, 4), [members, false])
       noteDeparted(state, rosterIn(4), new Map(), 'a')
       assert.deepEqual(seen(state, 4), ['abc', false])
@@ -320,14 +320,14 @@ describe('this device', () => {
       commandLineToken: () => '',
       account: () => ada.deviceSession.identity()?.account ?? null,
     })
-    const held = [1, 2].map(() => tokens.mint({ name: 'x', scope: 'write' }).id)
-    const entries = ['vault', 'session', 'device', ...held.map((one) => `token/${one}`)]
+    const tokenIds = [1, 2].map(() => tokens.mint({ name: 'x', scope: 'write' }).id)
+    const entries = ['vault', 'session', 'device', ...tokenIds.map((one) => `token/${one}`)]
     return { world, ada, bob, id, entries, device: ada.device() }
   }
-  const held = ({ keychain }: DeviceUser, entries: readonly string[]) =>
+  const entriesIn = ({ keychain }: DeviceUser, entries: readonly string[]) =>
     entries.filter((entry) => keychain.get(entry) !== null)
   const isEmpty = (user: DeviceUser, entries: readonly string[]) => {
-    assert.deepEqual(held(user, entries), [])
+    assert.deepEqual(entriesIn(user, entries), [])
     // The highest position of the clock, which identifies no account.
     const left = rowsOf(user.state).filter((row) => !row.startsWith('replays_highest '))
     assert.deepEqual(left, [])
@@ -336,7 +336,7 @@ describe('this device', () => {
 
   it('stores nothing after the deletion: no row, no key, no token', async (t) => {
     const { ada, entries } = await full(t)
-    assert.deepEqual(held(ada, entries), entries)
+    assert.deepEqual(entriesIn(ada, entries), entries)
     await ada.flow.deleteAccount()
     isEmpty(ada, entries)
     await rejects('not_signed_in', ada.flow.deleteAccount())
@@ -356,7 +356,7 @@ describe('this device', () => {
       await rejects('backend_unavailable', user.flow.deleteAccount(), {
         says: /nothing was deleted on this device: It is away/,
       })
-      assert.deepEqual(held(user, entries), entries)
+      assert.deepEqual(entriesIn(user, entries), entries)
       assert.notEqual(user.state.connections.get(id), null)
     }
     const later = ada.restart()
@@ -375,7 +375,7 @@ describe('this device', () => {
       await rejects('backend_unavailable', ada.restart(unheard).flow.deleteAccount(), {
         says: /Delete it again/,
       })
-      assert.deepEqual(held(ada, entries), entries)
+      assert.deepEqual(entriesIn(ada, entries), entries)
       const again = ada.restart()
       await forget(again)
       isEmpty(again, entries)
@@ -407,7 +407,7 @@ describe('this device', () => {
     const ended = () => Promise.reject(new AppError('not_signed_in', 'It has ended.'))
     const later = ada.restart((account) => ({ ...account, deletion: { read: ended } }))
     assert.equal(await finish(later), false)
-    assert.deepEqual(held(later, entries), entries)
+    assert.deepEqual(entriesIn(later, entries), entries)
   })
 
   it('awaiting approval cannot delete the account', async (t) => {
@@ -447,7 +447,7 @@ describe('this device', () => {
       ),
       /locked/,
     )
-    assert.deepEqual(held(ada, entries), entries)
+    assert.deepEqual(entriesIn(ada, entries), entries)
     const again = ada.restart()
     await finish(again)
     isEmpty(again, entries)
@@ -459,7 +459,7 @@ describe('this device', () => {
     const user = ada.restart((account) => ({ ...account, deletion: { read: ended } }))
     await rejects('not_signed_in', user.flow.deleteAccount(), { says: /has ended/ })
     assert.equal(await finish(user), false)
-    assert.deepEqual(held(ada, entries), entries)
+    assert.deepEqual(entriesIn(ada, entries), entries)
   })
 
   it('with a rejected deletion leaves no connection before', async (t) => {
@@ -471,7 +471,7 @@ describe('this device', () => {
       state: 'last_owner',
       says: /Not so/,
     })
-    assert.deepEqual(held(ada, entries), entries)
+    assert.deepEqual(entriesIn(ada, entries), entries)
     for (const one of [ada, bob]) await one.sync()
     world.later()
     assert(await verifies(bob, ada, id))

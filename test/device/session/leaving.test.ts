@@ -209,8 +209,8 @@ describe('local changes', () => {
       stamps: { create: refuse('conflict') },
     }))
     await leave(at, { last_device: true })
-    const told = JSON.stringify(at.logged)
-    assert.match(told, /"warn",[^[]*did not accept[^[]*"verifications":1,"stamps":1/)
+    const logged = JSON.stringify(at.logged)
+    assert.match(logged, /"warn",[^[]*did not accept[^[]*"verifications":1,"stamps":1/)
     assert.equal(at.here.deviceSession.identity(), null)
   })
 })

@@ -204,36 +204,36 @@ describe('signing in', () => {
 
   it('notifies the waiting caller', async (t) => {
     const device = await enrolled(t)
-    let heard = 0
+    let calls = 0
     const deviceSession = openSeat({
       state: device.state,
       keychain: memoryKeychain(),
       accountOf: () => device.account,
       deviceOf: () => device,
-      taken: () => heard++,
+      taken: () => calls++,
     })
-    assert.equal(heard, 0, 'not of who was there before')
+    assert.equal(calls, 0, 'not of who was there before')
     deviceSession.take(device.identity)
-    assert.equal(heard, 1)
+    assert.equal(calls, 1)
   })
 
   it('again, with a new session: the running device stays, and the end of the session is cleared', async (t) => {
     const device = await enrolled(t)
     const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
     const { context } = device.account
-    let heard = 0
+    let calls = 0
     const deviceSession = openSeat({
       state: device.state,
       keychain: device.store,
       accountOf: () => ({ ...device.account, context: { ...context, read: ended } }),
       deviceOf: () => ({ ...device }),
-      taken: () => heard++,
+      taken: () => calls++,
     })
     const before = deviceSession.device()
     await rejects('not_signed_in', deviceSession.account().context.read({}))
     assert.equal(deviceSession.refused(), 'The session is no good.')
     deviceSession.take(device.identity)
-    assert.deepEqual([deviceSession.refused(), heard], [null, 1])
+    assert.deepEqual([deviceSession.refused(), calls], [null, 1])
     assert.equal(deviceSession.device(), before)
   })
 })

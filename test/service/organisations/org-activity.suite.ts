@@ -96,7 +96,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         )
       const day = (at: number) => Math.floor(at / DAY)
       return {
-        kept: [
+        stored: [
           ...(await rowsOf('organisation_totals')),
           ...(await rowsOf('organisation_event_days')),
           ...(await rowsOf('organisation_actor_days')),
@@ -109,8 +109,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       }
     }
     async function requireExact(organisation: string): Promise<void> {
-      const { kept, counted } = await counts(organisation)
-      assert.deepEqual(kept, counted)
+      const { stored, counted } = await counts(organisation)
+      assert.deepEqual(stored, counted)
     }
 
     describe('records of an operation', () => {
@@ -165,11 +165,11 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         test(`${what}: recorded once, however often the request is repeated`, async () => {
           const { organisation } = await fixture.owner()
           const bob = await fixture.member(organisation, { role: 'admin' })
-          const told = await act(bob, organisation)
+          const answer = await act(bob, organisation)
           const { items } = await listOf(bob)
           assert.deepEqual(
             items,
-            told.map((one, i) => ({
+            answer.map((one, i) => ({
               id: items[i]?.id,
               at: new Date(NOW).toISOString(),
               actor: { user_id: bob.id, display_name: 'Bob' },
@@ -399,8 +399,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
     if (engine.replicas)
       describe('members who leave while alerts notify them', () => {
         const verified = ({ account }: Person, { id: member_id }: Person) => {
-          const said = { display_name: 'Bob', connection_id: newId('con_', NOW), window: 0 }
-          const match = { kind: 'connection', speaker: 'other', member_id, ...said } as const
+          const claim = { display_name: 'Bob', connection_id: newId('con_', NOW), window: 0 }
+          const match = { kind: 'connection', speaker: 'other', member_id, ...claim } as const
           const matches = [{ ...match, connection_name: 'Desk' }]
           return push({ account }, [entryOf('verified', { matches })])
         }
@@ -417,7 +417,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
              * not count: no other transaction caused it.
              */
             const refused: string[] = []
-            const heard = (error: unknown) => {
+            const ignoreGone = (error: unknown) => {
               const { code } = error as { code: string }
               if (code.startsWith('backend_')) refused.push(code)
             }
@@ -434,9 +434,9 @@ export function orgActivitySuite(name: string, engine: Engine): void {
                 await ada.account.trustCards.create({ body: { user_id: id } })
               await Promise.all(
                 people.flatMap((person) => [
-                  act(person, ada).catch(heard),
-                  person.account.account.delete({}).catch(heard),
-                  act(person, ada).catch(heard),
+                  act(person, ada).catch(ignoreGone),
+                  person.account.account.delete({}).catch(ignoreGone),
+                  act(person, ada).catch(ignoreGone),
                 ]),
               )
               await requireExact(ada.organisation)

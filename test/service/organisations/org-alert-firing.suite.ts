@@ -95,7 +95,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         .execute()
     const timesFired = async (organisation: string) =>
       (await firedOf(organisation)).map(({ at }) => at)
-    const told = async ({ account }: Pick<Person, 'account'>, alert: string) =>
+    const alertsOf = async ({ account }: Pick<Person, 'account'>, alert: string) =>
       (await account.notifications.list({ limit: 200 })).items.filter(
         ({ data }) => data['alert_id'] === alert,
       )
@@ -198,7 +198,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         await happen(one.organisation, NOW, 5, event)
       assert.equal((await firedOf(one.organisation)).length, 5, 'those that were written')
       await happen(other.organisation, NOW)
-      assert.deepEqual(await told(owner, one.alert), [])
+      assert.deepEqual(await alertsOf(owner, one.alert), [])
       assert.deepEqual(await timesFired(other.organisation), [NOW])
     })
 
@@ -243,9 +243,9 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       await fixture.setState(suspended.id, 'suspended')
       await fixture.hand.db.deleteFrom('accounts').where('id', '=', gone.id).execute()
       await happen(organisation, NOW)
-      assert.deepEqual([await told(other, id), await told(suspended, id)], [[], []])
+      assert.deepEqual([await alertsOf(other, id), await alertsOf(suspended, id)], [[], []])
       for (const one of [owner, named]) {
-        const [note, ...more] = await told(one, id)
+        const [note, ...more] = await alertsOf(one, id)
         assert.deepEqual(more, [])
         assert.deepEqual(note, {
           id: note?.id,
@@ -261,7 +261,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       assert.deepEqual(items[0]?.notify, [owner, named, suspended].map((one) => one.id).toSorted())
       await fixture.setState(suspended.id, 'active')
       await happen(organisation, NOW + MINUTE)
-      assert.equal((await told(suspended, id)).length, 1, 'back again')
+      assert.equal((await alertsOf(suspended, id)).length, 1, 'back again')
     })
 
     describe('by mail', () => {
@@ -301,13 +301,13 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         )
         const [{ subject, text }] = sent as [OutgoingLetter]
         assert.equal(subject, 'An alert at countersign.test')
-        for (const said of [
+        for (const expected of [
           `"Evil 'a href='x''"`,
           '"Acme"',
           'a stamp was made there 2 times or more',
         ])
-          assert(text.includes(said), text)
-        for (const one of [ada, bob, carl]) assert.equal((await told(one, alert)).length, 1)
+          assert(text.includes(expected), text)
+        for (const one of [ada, bob, carl]) assert.equal((await alertsOf(one, alert)).length, 1)
       })
 
       test('an operation of a real caller sends notification and mail', async () => {
@@ -321,7 +321,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
           /a group was made there 2 times/,
         )
         assert.equal(letter.subject, 'An alert at countersign.test')
-        assert.equal((await told(ada, alert)).length, 1)
+        assert.equal((await alertsOf(ada, alert)).length, 1)
       })
 
       test('rolled-back activities send nothing', async () => {
@@ -334,7 +334,10 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         })
         await assert.rejects(undone, /undone/)
         await background.idle()
-        assert.deepEqual([sent, await told(ada, alert), await firedOf(organisation)], [[], [], []])
+        assert.deepEqual(
+          [sent, await alertsOf(ada, alert), await firedOf(organisation)],
+          [[], [], []],
+        )
       })
 
       test('ten an hour to one mailbox, for all alerts together', async () => {
@@ -343,7 +346,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         await owner.account.orgAlerts.update({ id: alert, body: { notify: [ada.id] } })
         for (let i = 0; i < 15; i++) await happen(organisation, NOW + i * MINUTE)
         assert.equal((await firedOf(organisation)).length, 15)
-        assert.equal((await told(ada, alert)).length, 15)
+        assert.equal((await alertsOf(ada, alert)).length, 15)
         assert.equal(sent.length, 10)
         await happen(organisation, NOW + 60 * MINUTE)
         assert.equal(sent.length, 11)

@@ -153,8 +153,8 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
           await rejects('conflict', create(same))
           const body = { name: same, description: 'new' }
           await rejects('conflict', ada.account.orgGroups.update({ id: second!.id, body }))
-          const kept = (await all(ada)).find(({ id }) => id === second!.id)
-          assert.deepEqual(kept, second)
+          const stored = (await all(ada)).find(({ id }) => id === second!.id)
+          assert.deepEqual(stored, second)
           const own = await ada.account.orgGroups.update({ id: first!.id, body: { name: same } })
           assert.equal(own.name, same)
         })
@@ -199,8 +199,8 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
       for (const stranger of [STRANGER, other.id, invited, 'x', '', 'acc_\0', bob.id.toUpperCase()])
         for (const move of [add, remove]) {
           const members = [{ id: ada.id }, { id: bob.id }, { id: stranger }]
-          const told = stranger === invited ? 'names an invitation' : 'No member'
-          await isInvalid('member_ids.2', told, move(id, members))
+          const expected = stranger === invited ? 'names an invitation' : 'No member'
+          await isInvalid('member_ids.2', expected, move(id, members))
           const group = (await all(ada)).find((one) => one.id === id)
           assert.equal(group?.member_count, 1)
         }

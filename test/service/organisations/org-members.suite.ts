@@ -411,18 +411,18 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           [outsider, 'no_active_organisation', 'no_active_organisation'],
           [gone, 'no_active_organisation', 'no_active_organisation'],
         ]
-        const told = (call: Promise<unknown>) =>
+        const codes = (call: Promise<unknown>) =>
           call.then(
             () => 'ok',
             (error: { code: string }) => error.code,
           )
         for (const [who, reads, writes] of rows) {
           const { orgMembers: of } = who.account
-          assert.equal(await told(of.list({ limit: 1 })), reads)
-          assert.equal(await told(of.read({ id: ada.id })), reads)
+          assert.equal(await codes(of.list({ limit: 1 })), reads)
+          assert.equal(await codes(of.read({ id: ada.id })), reads)
           for (const call of WRITES)
             assert.equal(
-              await told(
+              await codes(
                 call === 'bulkInvite'
                   ? inviteAll(who, [{ email: newAddress() }])
                   : of[call]({ id: other.id }),

@@ -361,10 +361,10 @@ export function orgTimesSuite(name: string, engine: Engine): void {
             ],
           ],
         ] as const) {
-          const told = await ada.account.orgActivity.summary({ from: day, to: day })
-          assert.deepEqual(told.by_event, [{ event: 'stamp', count }])
+          const answer = await ada.account.orgActivity.summary({ from: day, to: day })
+          assert.deepEqual(answer.by_event, [{ event: 'stamp', count }])
           assert.deepEqual(
-            told.by_actor.map((one) => [one.actor?.user_id, one.count]),
+            answer.by_actor.map((one) => [one.actor?.user_id, one.count]),
             actors,
           )
         }
