@@ -47,7 +47,7 @@ export async function startAccountServer(
 }
 
 /** The credentials that a device proves possession of. */
-export interface Held {
+export interface Credentials {
   readonly key: KeyPair
   readonly token?: string | undefined
 }
@@ -59,7 +59,7 @@ export async function proven(
   server: { readonly address: string },
   method: string,
   path: string,
-  { key, token }: Held,
+  { key, token }: Credentials,
   of: { nonce?: string; scheme?: string; url?: string } = {},
 ): Promise<Record<string, string>> {
   const { nonce, scheme = 'DPoP', url = server.address + path } = of
@@ -84,7 +84,7 @@ export async function askProven(
   server: TestServer,
   method: string,
   path: string,
-  credentials: Held,
+  credentials: Credentials,
   { body, headers = {} }: Question = {},
 ): Promise<Answer> {
   const attempt = async (nonce?: string) => {
@@ -103,7 +103,7 @@ export async function askProven(
 }
 
 export interface Device extends Maker {
-  readonly credentials: Held & { readonly token: string }
+  readonly credentials: Credentials & { readonly token: string }
   readonly refreshToken: string
 }
 

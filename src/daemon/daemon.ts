@@ -25,7 +25,7 @@ import { openDevice } from '../device/device.ts'
 import { newReachability } from '../device/sync/reachability.ts'
 import { ownNames } from '../device/system-names.ts'
 import { openIdentity } from '../device/identity/identity.ts'
-import { type DeviceSession, openSeat } from '../device/session/session.ts'
+import { type DeviceSession, openDeviceSession } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import { newSignIn } from '../device/session/sign-in.ts'
 import { embeddedGone } from '../device/identity/refusals.ts'
@@ -135,7 +135,7 @@ export async function openDaemon(
       keychain: keychain.backend,
     }
     const reachability = newReachability({ ready: () => backend.ready(), now })
-    const deviceSession = openSeat({
+    const deviceSession = openDeviceSession({
       state,
       keychain,
       accountOf: (identity) => backend.accountOf(identity, () => signIn.again()),

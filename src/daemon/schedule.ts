@@ -131,7 +131,7 @@ export function newTurn(of: {
   log: Log
 }): (trigger: Trigger) => Promise<boolean> {
   const { credentialsDir, deviceSession, signIn, log } = of
-  let seated = false
+  let hasIdentity = false
 
   async function signInByItself(): Promise<boolean> {
     try {
@@ -145,11 +145,11 @@ export function newTurn(of: {
   }
 
   return async (trigger) => {
-    seated ||= deviceSession.identity() !== null
-    if (!seated && !(await signInByItself())) return false
+    hasIdentity ||= deviceSession.identity() !== null
+    if (!hasIdentity && !(await signInByItself())) return false
     const identity = deviceSession.identity()
     if (identity === null) return true
-    seated = true
+    hasIdentity = true
     const device = deviceSession.device()
     if (device !== null) {
       const { sync, firstContacts } = device

@@ -114,7 +114,7 @@ async function sign(
  * Returns the stamp with this id. If the same operation already signed it before an interruption,
  * returns that stamp. Otherwise signs a new one and stores it before any caller gets it.
  */
-async function keptOrSigned(
+async function storedOrSigned(
   { state, requireSession }: LocalDevice,
   jti: string,
   at: number,
@@ -159,7 +159,9 @@ export const stamp: Handlers['stamp'] = {
     const { at } = act
     for (let tries = 1; tries <= TRIES; tries++) {
       const jti = operationId(ID_PREFIX.stamp, act, String(tries))
-      const made = await keptOrSigned(local, jti, at, () => sign(local, jti, digest, metadata, at))
+      const made = await storedOrSigned(local, jti, at, () =>
+        sign(local, jti, digest, metadata, at),
+      )
       const receipt = await receiptOf(local, account, made)
       if (receipt === undefined) continue
       return {

@@ -54,7 +54,7 @@ const canWait = ({ route, outcome }: Deed) =>
   outcome === 'started' || (outcome === 'done' && route?.startsWith('GET ') === true)
 
 /** An event with the values that are known only when the event occurs. */
-interface Told extends Deed {
+interface QueuedEvent extends Deed {
   readonly at: number
   readonly uid: number | null
   /** The number of rejected requests without a line since the previous event. */
@@ -105,7 +105,7 @@ export function openAudit(where: {
   let rest = Buffer.from(end.isCut ? '\n' : '')
   let waiting = ''
   /** Events that have no line yet. */
-  let queued: Told[] = []
+  let queued: QueuedEvent[] = []
   let planned: NodeJS.Timeout | undefined
   let fails = false
   let closed = false
@@ -123,7 +123,7 @@ export function openAudit(where: {
     return ++anonymous <= ANONYMOUS_A_MINUTE
   }
 
-  function lineOf({ at, requestId, uid, created, ...deed }: Told): string {
+  function lineOf({ at, requestId, uid, created, ...deed }: QueuedEvent): string {
     const contents: AuditLine = {
       line: line + 1,
       at: new Date(at).toISOString(),
@@ -166,7 +166,7 @@ export function openAudit(where: {
     if (size >= longest) turnOver()
   }
 
-  function add(one: Told): void {
+  function add(one: QueuedEvent): void {
     unlistedSinceLine += one.unlisted
     if (rest.length + waiting.length > MOST_WAITING) {
       lost++

@@ -61,7 +61,7 @@ test('a database that repeats the values of a row, with a stack trace', async (t
 const ZEROS = '0'.repeat(26)
 
 /** Returns all text of a request that a server received. */
-const toldBy = ({ method, url, headers, body }: Seen) =>
+const textOf = ({ method, url, headers, body }: Seen) =>
   `${method} ${url} ${Object.entries(headers)
     .map(([name, value]) => `${name}: ${String(value)}`)
     .join(' ')} ${body}`
@@ -89,7 +89,7 @@ const ECHOES: [name: string, answer: (res: ServerResponse, text: string) => unkn
 describe('an account server that echoes the request', () => {
   for (const [name, answer] of ECHOES)
     it(name, async (t) => {
-      const server = await scripted(t, (res, seen) => answer(res, toldBy(seen)))
+      const server = await scripted(t, (res, seen) => answer(res, textOf(seen)))
       const daemon = await startDaemon({ SVC_BACKEND_URL: server.base })
       t.after(() => daemon.close())
       const faults: string[] = []
@@ -215,7 +215,7 @@ test('an assistant endpoint that echoes its key', async (t) => {
   const needles = needlesOf({ name: 'its key', secrets: [key] })
   for (const [, answer] of ECHOES) {
     endpoint.speak = (res, { method, path, headers, body }) =>
-      answer(res, toldBy({ method, url: path, headers, body }))
+      answer(res, textOf({ method, url: path, headers, body }))
     const { text } = await ask(daemon.address, 'POST', '/api/v1/chat', {
       token: daemon.owner(),
       body: { message: 'Who are you?' },

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { answersIn } from '../http/raw.ts'
 import { ask } from '../daemon.ts'
-import { type Drill, JSON_TYPE, NEW_TOKEN, portOf, saidBy } from './attack.ts'
+import { type Drill, JSON_TYPE, NEW_TOKEN, portOf, answerText } from './attack.ts'
 import { counted } from './counted.ts'
 import type { Scene } from './scene.ts'
 import { floodDrills } from './floods.ts'
@@ -127,7 +127,7 @@ const peers: Drill = {
           record('nobody there')
           continue
         }
-        const answer = answersIn(text).map(saidBy).join()
+        const answer = answersIn(text).map(answerText).join()
         record(answer, answer === '403 peer_not_allowed' ? null : `${how}: ${answer}`)
       }
     // This request comes after the last of them, so that one is decided by now.

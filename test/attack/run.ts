@@ -4,11 +4,11 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RawAnswer } from '../http/raw.ts'
-import { type Attack, type Drill, ROWS, type Row, saidBy } from './attack.ts'
+import { type Attack, type Drill, ROWS, type Row, answerText } from './attack.ts'
 import { CANARY } from './methods.ts'
 import { type Listener, type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'
-import { type Heard, type Shot, isWell, single, volley } from './wire.ts'
+import { type Received, type Shot, isWell, single, volley } from './wire.ts'
 
 /** A wrong answer. */
 export interface Fault {
@@ -112,9 +112,9 @@ function alwaysFault(
 }
 
 /** Returns the fault of an answer; null for none. */
-function faultIn(shot: Shot, received: Heard, secrets: readonly string[]): string | null {
+function faultIn(shot: Shot, received: Received, secrets: readonly string[]): string | null {
   if (typeof received === 'string') return received
-  const answer = saidBy(received)
+  const answer = answerText(received)
   if (!shot.want.test(answer)) return `wanted ${shot.want.source}`
   return alwaysFault(received, secrets) ?? shot.check?.(received) ?? null
 }
@@ -123,8 +123,8 @@ function faultIn(shot: Shot, received: Heard, secrets: readonly string[]): strin
  * Returns the seconds after which a client may write again; null unless the shot met the limit of
  * writes.
  */
-function writeAgainAfter(shot: Shot, received: Heard): number | null {
-  if (typeof received === 'string' || shot.want.test(saidBy(received))) return null
+function writeAgainAfter(shot: Shot, received: Received): number | null {
+  if (typeof received === 'string' || shot.want.test(answerText(received))) return null
   return received.status === 429 && received.body.includes('Too many writes')
     ? Number(received.headers['retry-after'])
     : null
@@ -134,7 +134,7 @@ function writeAgainAfter(shot: Shot, received: Heard): number | null {
  * Sends a shot on a connection of its own. The table has more writes than a device may send in a
  * minute, so this function waits, as a client does, for the time that the server names.
  */
-async function sendPatiently(address: string, shot: Shot): Promise<Heard> {
+async function sendPatiently(address: string, shot: Shot): Promise<Received> {
   const sendOnce = async () =>
     shot.alone === true ? single(address, shot) : (await volley(address, [shot]))[0]!
   const first = await sendOnce()
@@ -185,8 +185,8 @@ async function attackOnce(
       ),
     )
   ).flat()
-  const note = ({ target, shot }: Aimed, received: Heard) => {
-    const answer = typeof received === 'string' ? 'no answer' : saidBy(received)
+  const note = ({ target, shot }: Aimed, received: Received) => {
+    const answer = typeof received === 'string' ? 'no answer' : answerText(received)
     result.sent++
     result.answers.set(answer, (result.answers.get(answer) ?? 0) + 1)
     result.targets.add(nameOf(target))

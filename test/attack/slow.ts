@@ -2,7 +2,15 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { answersIn } from '../http/raw.ts'
-import { type Drill, FORM_TYPE, JSON_TYPE, opened, requestTo, saidBy, takesBody } from './attack.ts'
+import {
+  type Drill,
+  FORM_TYPE,
+  JSON_TYPE,
+  opened,
+  requestTo,
+  answerText,
+  takesBody,
+} from './attack.ts'
 import { counted } from './counted.ts'
 import { type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'
@@ -83,7 +91,7 @@ export const slow: Drill = {
     const stalled = scene.targets.flatMap(async (target) =>
       (await beginnings(target, scene)).map(async (bytes) => {
         const text = await stall(scene.at[target.listener].address, bytes)
-        const answer = answersIn(text).map(saidBy).join()
+        const answer = answersIn(text).map(answerText).join()
         // A required query is validated before the body is read.
         const isClosed = answer === '408 request_timeout' || answer === '422 validation_failed'
         record(answer, isClosed ? null : `${nameOf(target)}: ${answer || 'no answer'}`)

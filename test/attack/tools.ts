@@ -80,7 +80,7 @@ function toolError(body: string): { error?: string; required_scope?: string } {
   return result?.isError === true ? (result.structuredContent ?? {}) : {}
 }
 
-function judged(
+function expectation(
   tool: Tool,
   way: Way,
   scope: string,
@@ -151,7 +151,7 @@ export function toolAttacks(table: Table = rest): Attack[] {
           tools.map((tool) =>
             shot(
               { tool, way, caller: scene.caller('api', scope), target, scene },
-              judged(tool, way, scope, needOf(tool)),
+              expectation(tool, way, scope, needOf(tool)),
             ),
           ),
         ),

@@ -16,7 +16,7 @@ export interface Shot {
 }
 
 /** An answer, or the reason why there is none. */
-export type Heard = RawAnswer | string
+export type Received = RawAnswer | string
 
 const NO_CONTENT = [204, 304]
 const isHead = ({ bytes }: Pick<Shot, 'bytes'>) => bytes.startsWith('HEAD ')
@@ -51,8 +51,8 @@ function firstIn(text: string, bodiless: boolean): { answer: RawAnswer; rest: st
 }
 
 /** Returns the answers on a connection, for shots in this order. */
-function allIn(text: string, shots: readonly Pick<Shot, 'bytes'>[]): Heard[] {
-  const received: Heard[] = []
+function allIn(text: string, shots: readonly Pick<Shot, 'bytes'>[]): Received[] {
+  const received: Received[] = []
   for (let rest = text; rest !== '';)
     try {
       const found = firstIn(
@@ -68,7 +68,10 @@ function allIn(text: string, shots: readonly Pick<Shot, 'bytes'>[]): Heard[] {
   return received
 }
 
-const talk = async (address: string, shots: readonly Pick<Shot, 'bytes'>[]): Promise<Heard[]> => {
+const talk = async (
+  address: string,
+  shots: readonly Pick<Shot, 'bytes'>[],
+): Promise<Received[]> => {
   try {
     const bytes = Buffer.from(shots.map((shot) => shot.bytes).join(''), 'latin1')
     return allIn(await send(address, bytes), shots)
@@ -83,7 +86,7 @@ export const honest = (address: string) => ({
 })
 
 /** Returns the fault in the answer to an honest request; null for none. */
-export const dishonest = (received: Heard | undefined): string | null =>
+export const dishonest = (received: Received | undefined): string | null =>
   typeof received === 'object' && received.status === 200 && /"status":"ok"/.test(received.body)
     ? null
     : `an honest request was answered ${JSON.stringify(received)}`
@@ -97,7 +100,7 @@ export const isWell = async (address: string): Promise<string | null> =>
  * in order.
  * @returns for each shot its answer, or the reason why there is none
  */
-export async function volley(address: string, shots: readonly Shot[]): Promise<Heard[]> {
+export async function volley(address: string, shots: readonly Shot[]): Promise<Received[]> {
   const received = await talk(address, [...shots, honest(address)])
   const fault =
     received.length > shots.length + 1
@@ -110,7 +113,7 @@ export async function volley(address: string, shots: readonly Shot[]): Promise<H
 }
 
 /** Sends one shot on a connection of its own: one answer, and the server closes. */
-export async function single(address: string, shot: Shot): Promise<Heard> {
+export async function single(address: string, shot: Shot): Promise<Received> {
   const received = await talk(address, [shot])
   return received.length === 1
     ? received[0]!

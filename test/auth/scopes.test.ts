@@ -68,8 +68,8 @@ for (const { route, method, path, expected } of cases)
     const segments = path.slice(1).split('/')
     const need = needOf(method, segments)
     // This table does not cover what a machine account is refused beyond its scope.
-    const judged = expected.filter(({ caller }) => caller !== 'machine')
-    const outcomes = judged.map(({ caller }): Outcome => {
+    const forTokens = expected.filter(({ caller }) => caller !== 'machine')
+    const outcomes = forTokens.map(({ caller }): Outcome => {
       if (need === 'none') return 'public'
       if (!isScope(caller)) return 401
       try {
@@ -82,7 +82,7 @@ for (const { route, method, path, expected } of cases)
     })
     assert.deepEqual(
       outcomes,
-      judged.map(({ outcome }) => outcome),
+      forTokens.map(({ outcome }) => outcome),
     )
   })
 

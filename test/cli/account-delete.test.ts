@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { takenIn, newCliFixture } from './cli-fixture.ts'
+import { joinMembers, newCliFixture } from './cli-fixture.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
 describe('account delete with an account server, without a daemon', () => {
@@ -13,7 +13,7 @@ describe('account delete with an account server, without a daemon', () => {
     const fixture = await newCliFixture(t)
     const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
     const { id } = await ada.json('connection', 'create', '--name', 'Tea')
-    await takenIn(ada, id, [bob])
+    await joinMembers(ada, id, [bob])
     const script = await ada.on(['account', 'delete'])
     assert.deepEqual([script.code, script.out], [EXIT.failed, ''])
     assert.match(script.err, /Nothing was done.*--yes/)

@@ -9,7 +9,7 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import type { Laptop } from '../device/session/signing-in.ts'
-import { type Said, type Typed, streams } from './terminal.ts'
+import { type CommandResult, type Typed, streams } from './terminal.ts'
 import { PUBLIC_URL } from '../service/subject.ts'
 
 /** Runs a command; an error that it throws becomes its last line, as the program prints it. */
@@ -17,7 +17,7 @@ export async function call(
   api: Partial<Api>,
   [name, ...args]: readonly [name: string, ...args: string[]],
   more: Typed = {},
-): Promise<Said> {
+): Promise<CommandResult> {
   const { result, io } = streams(more)
   const command = (await COMMANDS[name]?.load()) as Command
   const options = { json: { type: 'boolean' as const }, ...command.options }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { type Person as AtTerminal } from './terminal.ts'
-import { newCliFixture, takenIn } from './cli-fixture.ts'
+import { newCliFixture, joinMembers } from './cli-fixture.ts'
 
 const WRONG = 'matador carload recede'
 
@@ -21,7 +21,7 @@ describe('verify --challenge and code --challenge', () => {
     const fixture = await newCliFixture(t)
     const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
     const bank = (await ada.json('connection', 'create', '--name', 'Bank')).id as string
-    await takenIn(ada, bank, [bob])
+    await joinMembers(ada, bank, [bob])
     const says = (purpose: string) => async (word: string) =>
       (await bob.json('code', bank, '--challenge', word, '--purpose', purpose)).words as string
     const check = (person: AtTerminal, ...more: string[]) =>
@@ -90,7 +90,7 @@ describe('verify --challenge and code --challenge', () => {
       await fixture.person('cy'),
     ]
     const club = (await ada.json('connection', 'create', '--name', 'Club')).id as string
-    await takenIn(ada, club, [bob, cy])
+    await joinMembers(ada, club, [bob, cy])
     await bob.good(['sync'])
     assert.match(
       await bob.refused('code', club, '--challenge', 'matador'),

@@ -13,15 +13,15 @@ import type { Json } from '../e2e/caller.ts'
 import { environment } from '../e2e/program.ts'
 import { login } from '../e2e/servers.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { type Said, type Typed, terminal } from './terminal.ts'
+import { type CommandResult, type Typed, terminal } from './terminal.ts'
 
 export interface Person {
   readonly email: string
   /** The id of the account. */
   readonly id: string
-  on(args: readonly string[], more?: Typed): Promise<Said>
+  on(args: readonly string[], more?: Typed): Promise<CommandResult>
   /** Runs a command that must succeed; returns its output. */
-  good(args: readonly string[], more?: Typed): Promise<Said>
+  good(args: readonly string[], more?: Typed): Promise<CommandResult>
   json(...args: string[]): Promise<Json>
   /** Runs a command that must fail and print nothing; returns exit code and message. */
   refused(...args: string[]): Promise<string>
@@ -69,7 +69,7 @@ export async function newCliFixture(t: TestContext) {
 export type CliFixture = Awaited<ReturnType<typeof newCliFixture>>
 
 /** Invites users by address; each approves, and both sides sync. */
-export async function takenIn(by: Person, connection: string, others: readonly Person[]) {
+export async function joinMembers(by: Person, connection: string, others: readonly Person[]) {
   for (const other of others) {
     await by.good(['invite', connection, other.email])
     const { received } = await other.json('invite', 'list')

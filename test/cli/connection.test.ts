@@ -7,7 +7,7 @@ import { describe, it, type TestContext, test } from 'node:test'
 import { AppError, EXIT } from '../../src/errors.ts'
 import type { Api } from '../../src/cli/command.ts'
 import { call } from './calling.ts'
-import { type Person, newCliFixture, takenIn } from './cli-fixture.ts'
+import { type Person, newCliFixture, joinMembers } from './cli-fixture.ts'
 
 /** Creates a connection of Ada with further members. */
 async function connected(t: TestContext, ...names: string[]) {
@@ -16,7 +16,7 @@ async function connected(t: TestContext, ...names: string[]) {
   const others: Person[] = []
   for (const name of names) others.push(await fixture.person(name))
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
-  await takenIn(ada, id, others)
+  await joinMembers(ada, id, others)
   return { ada, id: id as string, others: others as [Person, Person] }
 }
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { terminal } from './terminal.ts'
-import { newCliFixture, takenIn } from './cli-fixture.ts'
+import { newCliFixture, joinMembers } from './cli-fixture.ts'
 
 const WEEK_MS = 7 * 24 * 3_600_000
 
@@ -14,7 +14,7 @@ test('device renew prints the end of the old key, and connections keep working',
   const fixture = await newCliFixture(t)
   const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
-  await takenIn(ada, id, [bob])
+  await joinMembers(ada, id, [bob])
   const before = Date.now()
   const renewed = await ada.json('device', 'renew')
   const { device } = await ada.json('whoami')
@@ -34,7 +34,7 @@ test('a backup from before a renewal: the restored device renews again, and gets
   const fixture = await newCliFixture(t)
   const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
-  await takenIn(ada, id, [bob])
+  await joinMembers(ada, id, [bob])
   const folder = freshFolder(t)
   const [file, passphrase] = [join(folder, 'backup'), join(folder, 'passphrase')]
   writeFileSync(passphrase, 'five words that are not guessed\n', { mode: 0o600 })

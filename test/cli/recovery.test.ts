@@ -13,7 +13,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import { atRealTerminal, noRealTerminal } from './real-terminal.ts'
 import { terminal, type Person as Typist } from './terminal.ts'
-import { newCliFixture, takenIn, type Person, type CliFixture } from './cli-fixture.ts'
+import { newCliFixture, joinMembers, type Person, type CliFixture } from './cli-fixture.ts'
 
 /** Returns the words on a screen, in the order of their numbers. */
 const wordsOn = (screen: string): string[] =>
@@ -192,7 +192,7 @@ describe('reset --recovery-key', () => {
     const fixture = await newCliFixture(t)
     const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
     const { id } = await ada.json('connection', 'create', '--name', 'B')
-    await takenIn(ada, id, [bob])
+    await joinMembers(ada, id, [bob])
     const { safety_number: number } = await ada.json('trust', 'follow', bob.id)
     await ada.good(['trust', 'confirm', bob.id, '--safety-number', number])
     const words = await paperOf(bob)

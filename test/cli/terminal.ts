@@ -10,7 +10,7 @@ import { type Level, newLog } from '../../src/log.ts'
 import { environment } from '../e2e/program.ts'
 import '../declared-errors.ts'
 
-export interface Said {
+export interface CommandResult {
   readonly code: number
   readonly out: string
   readonly err: string
@@ -29,7 +29,7 @@ export interface Typed {
   readonly person?: Person
 }
 
-export type Terminal = (args: readonly string[], more?: Typed) => Promise<Said>
+export type Terminal = (args: readonly string[], more?: Typed) => Promise<CommandResult>
 
 /** Returns the streams of a command, and the text written to them. */
 export function streams({ input = '', person }: Typed = {}) {

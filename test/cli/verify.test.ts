@@ -6,7 +6,7 @@ import type { Api } from '../../src/cli/command.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
-import { newCliFixture, takenIn } from './cli-fixture.ts'
+import { newCliFixture, joinMembers } from './cli-fixture.ts'
 
 const WRONG = ['matador', 'carload', 'recede']
 
@@ -20,8 +20,8 @@ describe('verify --expect', () => {
     ]
     const bank = (await ada.json('connection', 'create', '--name', 'Bank')).id as string
     const club = (await ada.json('connection', 'create', '--name', 'Club')).id as string
-    await takenIn(ada, bank, [bob])
-    await takenIn(ada, club, [cy])
+    await joinMembers(ada, bank, [bob])
+    await joinMembers(ada, club, [cy])
     const { words } = await bob.json('code', bank)
     const verify = (expected: string) => ada.on(['verify', '--expect', expected], { input: words })
     // All accounts have the name of the machine’s user.

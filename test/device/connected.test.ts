@@ -8,7 +8,14 @@ import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/connect
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../world/requests.ts'
-import { connected, newWorld, takenIn, verifies, type DeviceUser, three } from '../world/world.ts'
+import {
+  connected,
+  newWorld,
+  joinMembers,
+  verifies,
+  type DeviceUser,
+  three,
+} from '../world/world.ts'
 import { type Call, rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
@@ -209,7 +216,7 @@ describe('three people', () => {
     await remove(ada.device(), ada.account(), id, cy.id)
     for (const user of [ada, bob, cy, ada]) await user.sync()
     assert.equal(cy.words(id), null)
-    await takenIn(ada, id, [cy])
+    await joinMembers(ada, id, [cy])
     world.later()
     await bob.sync()
     assert(await verifies(bob, cy, id))

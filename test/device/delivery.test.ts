@@ -58,8 +58,8 @@ describe('an account with 1,600 devices', () => {
   async function crowd(t: TestContext) {
     const state = openState(freshFolder(t))
     t.after(() => state.close())
-    const { server, seats } = await people([state], [1])
-    const [participant] = seats
+    const { server, participants } = await people([state], [1])
+    const [participant] = participants
     assert(participant !== undefined)
     const { identity, account } = participant
     const { id } = await openConnection(

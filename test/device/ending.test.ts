@@ -6,7 +6,14 @@ import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections, members } from '../../src/handlers/connections.ts'
 import { at } from '../world/requests.ts'
-import { type DeviceUser, connected, newWorld, takenIn, three, verifies } from '../world/world.ts'
+import {
+  type DeviceUser,
+  connected,
+  newWorld,
+  joinMembers,
+  three,
+  verifies,
+} from '../world/world.ts'
 import { type Call, rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
@@ -237,7 +244,7 @@ describe('a server that fails or lies', () => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await ada.connect()
-    await takenIn(ada, id, [bob])
+    await joinMembers(ada, id, [bob])
     const { items } = await ada.account().connections.list({})
     const roster = await ada.account().rosters.read({ connection: id })
     await remove(ada, id)

@@ -8,7 +8,7 @@ import { dropOldKeys } from '../../src/device/codes/former-keys.ts'
 import { leaveConnection } from '../../src/handlers/connections.ts'
 import { verify } from '../../src/handlers/verify.ts'
 import { at } from '../world/requests.ts'
-import { type DeviceUser, connected, takenIn, three, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, joinMembers, three, worldOf } from '../world/world.ts'
 import { instead } from '../world/interceptor.ts'
 
 const DAY_MINUTES = 24 * 60
@@ -208,7 +208,7 @@ describe('a member who joined after a routine rotation', () => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await connected(ada, bob)
     await rotateNow(ada.device(), ada.account(), id)
-    await takenIn(ada, id, [cy])
+    await joinMembers(ada, id, [cy])
     assert.deepEqual(
       ada.state.formerEpochs.get(id)?.speakers.toSorted(),
       [ada.id, bob.id].toSorted(),

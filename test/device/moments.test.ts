@@ -15,7 +15,7 @@ import { AppError } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { T0 } from './bench.ts'
-import { deviceOf, people, type Seat } from './session/sessions.ts'
+import { deviceOf, people, type Participant } from './session/sessions.ts'
 
 type Groups = Record<string, Record<string, (input: unknown) => Promise<unknown>>>
 
@@ -57,8 +57,13 @@ it('any two operations of two owners, in any order of their requests', async (t:
       async (scheduler, one, two) => {
         const folders = [0, 1, 2, 3].map(() => openState(freshFolder(t)))
         try {
-          const { server, seats } = await people(folders, [1, 1, 1, 1])
-          const [ada, bob, cy, dee] = seats as [Seat, Seat, Seat, Seat]
+          const { server, participants } = await people(folders, [1, 1, 1, 1])
+          const [ada, bob, cy, dee] = participants as [
+            Participant,
+            Participant,
+            Participant,
+            Participant,
+          ]
           const [a, b, c, d] = [ada, bob, cy, dee].map(
             (participant) => participant.identity.account,
           ) as [string, string, string, string]
@@ -86,7 +91,7 @@ it('any two operations of two owners, in any order of their requests', async (t:
             if (result.status === 'rejected')
               assert(result.reason instanceof AppError, String(result.reason))
 
-          const after = seats.map((participant) => ({
+          const after = participants.map((participant) => ({
             ...participant,
             device: deviceOf(participant, participant.account),
           }))

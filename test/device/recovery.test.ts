@@ -19,7 +19,7 @@ import {
   connected,
   isIn,
   newPaper,
-  takenIn,
+  joinMembers,
   verifies,
   worldOf,
 } from '../world/world.ts'
@@ -109,7 +109,7 @@ describe('a reset with the recovery key', () => {
   it('in a group with another owner: the new device rotates itself', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
-    await takenIn(ada, id, [bob, cy])
+    await joinMembers(ada, id, [bob, cy])
     const paper = await newPaper(bob)
     const anew = await world.reset('bob', paper)
     await cy.sync()

@@ -19,7 +19,7 @@ import {
   shown,
   synced,
 } from './histories/forking.ts'
-import { type DeviceUser, isIn, newWorld, takenIn, verifies } from '../world/world.ts'
+import { type DeviceUser, isIn, newWorld, joinMembers, verifies } from '../world/world.ts'
 import { instead, restless } from '../world/interceptor.ts'
 
 describe('a connection that forked', () => {
@@ -64,7 +64,7 @@ describe('a connection that forked', () => {
         ?.role
     assert.equal(await roleOfBob(), 'owner')
     await remove(first.device(), first.account(), anew, bob.id)
-    await takenIn(first, anew, [bob])
+    await joinMembers(first, anew, [bob])
     assert.equal(await roleOfBob(), 'member')
   })
 
@@ -289,7 +289,7 @@ describe('an account with all devices replaced', () => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await ada.connect()
-    await takenIn(ada, id, [bob])
+    await joinMembers(ada, id, [bob])
     const seq = ada.state.logs.head('roster', id)!.seq + 1
     const { entry } = await lost(bob, id, rotates(id))
     await rotateNow(ada.device(), ada.account(), id)

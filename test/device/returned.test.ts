@@ -19,7 +19,7 @@ import {
   showingBranch,
   synced,
 } from './histories/forking.ts'
-import { type DeviceUser, isIn, takenIn, verifies } from '../world/world.ts'
+import { type DeviceUser, isIn, joinMembers, verifies } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 import { instead, restless } from '../world/interceptor.ts'
 
@@ -31,7 +31,7 @@ import { instead, restless } from '../world/interceptor.ts'
 async function scene(t: TestContext, cyIs: 'owner' | 'member' = 'member') {
   const { world, ada, bob: before, cy, id } = await owned(t)
   const dee = await world.person('dee')
-  await takenIn(ada, id, [dee])
+  await joinMembers(ada, id, [dee])
   if (cyIs === 'owner')
     await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'owner' })
   for (const user of [before, cy]) await user.sync()
@@ -81,7 +81,7 @@ describe('the owner who replaces a forked connection', () => {
       assert(!isIn(bob, anew, cy))
       assert(bob.state.replacements.isSettled(id), 'nobody is waited for')
       // The user may decide otherwise.
-      await takenIn(bob, anew, [cy])
+      await joinMembers(bob, anew, [cy])
       assert.equal(roleOf(bob, anew, cy), 'member')
     })
 
@@ -151,7 +151,7 @@ describe('the owner who replaces a forked connection', () => {
     await settle(ada, bob)
     await remove(ada.device(), ada.account(), anew, bob.id)
     await bob.sync()
-    await takenIn(ada, anew, [bob])
+    await joinMembers(ada, anew, [bob])
     assert.equal(roleOf(ada, anew, bob), 'member')
   })
 })
@@ -192,7 +192,7 @@ describe('a device that follows to a replacement', () => {
     world.later()
     assert(await verifies(dee, bob, anew))
     // An owner may decide that the account belongs in it.
-    await takenIn(bob, anew, [cy])
+    await joinMembers(bob, anew, [cy])
     await settle(ada, dee)
     world.later()
     assert(await verifies(dee, cy, anew))
@@ -202,7 +202,7 @@ describe('a device that follows to a replacement', () => {
   it('suspends it while it has members added by such a member, too', async (t) => {
     const { world, ada, bob, cy, dee, anew } = await returned(t, 'owner')
     const eve = await world.person('eve')
-    await takenIn(cy, anew, [eve])
+    await joinMembers(cy, anew, [eve])
     await settle(ada, dee, bob)
     world.later()
     await remove(ada.device(), ada.account(), anew, cy.id)
@@ -224,7 +224,7 @@ describe('a device that follows to a replacement', () => {
     // Bob wants Cy in it. His device also suspends the connection until then.
     await remove(bob.device(), bob.account(), anew, cy.id)
     world.later()
-    await takenIn(bob, anew, [cy])
+    await joinMembers(bob, anew, [cy])
     await bob.invite(anew, { user_id: dee.id })
     await synced(dee)
     assert.equal(await invited(dee), 1, 'the person is asked')

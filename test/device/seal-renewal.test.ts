@@ -11,7 +11,7 @@ import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newSealKey } from '../crypto/keys.ts'
 import { at, confirmAt } from '../world/requests.ts'
-import { type DeviceUser, connected, takenIn, verifies, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, joinMembers, verifies, worldOf } from '../world/world.ts'
 import { halvesOf, loggedOf, renewTo, sealedFor } from './sealing.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
@@ -273,7 +273,7 @@ describe('contacts', () => {
   it('seal nothing to an unusable key, and are not suspended by it', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
-    await takenIn(ada, id, [bob, cy])
+    await joinMembers(ada, id, [bob, cy])
     // The X25519 half is zero, a point of low order; the key deserialises.
     await renewTo(bob, newSealKey().publicKey.fill(0, 1184))
     for (const user of [ada, cy]) await user.sync()

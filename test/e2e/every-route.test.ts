@@ -18,7 +18,7 @@ import { rowsOf } from '../../src/api/rows.ts'
 import type { Examples } from '../../src/api/openapi/examples.ts'
 import { type Documented, type Operation, documentOf } from './documented.ts'
 import { examplesOf, formOf } from './examples.ts'
-import { type Seat, walk } from './walk.ts'
+import { type SignedIn, walk } from './walk.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../src/api/openapi/examples.json')
 
@@ -97,7 +97,7 @@ describe('every route is answered as the document describes', () => {
 })
 
 describe('errors of all routes have one format', () => {
-  let signedIn: Seat
+  let signedIn: SignedIn
   let document: Documented
   before(async () => {
     const daemon = await startDaemon()

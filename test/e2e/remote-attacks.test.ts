@@ -20,7 +20,7 @@ import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import {
   type Device,
-  type Held,
+  type Credentials,
   type TestServer,
   proven,
   signIn as enrolDevice,
@@ -31,7 +31,7 @@ import { type Machine, approveDevice, asOwner, newMachine } from '../handlers/pe
 import { codeIn, lettersIn } from '../service/letters.ts'
 import { newDatabase } from '../service/shared-postgres.ts'
 import { type Json, caller, listed } from './caller.ts'
-import { type Overheard, type Wire, startWire } from './servers.ts'
+import { type RecordedRequest, type Wire, startWire } from './servers.ts'
 
 const CONTEXT = '/api/v1/context'
 const says = ({ status, json }: Answer) =>
@@ -77,7 +77,7 @@ const device = (email: string): Promise<Device> => enrolDevice(one, email)
 
 /** Returns the headers of a request with a proof for the public address, as a device makes it. */
 async function headersFor(
-  credentials: Held,
+  credentials: Credentials,
   method: string,
   path: string,
   more: { scheme?: string } = {},
@@ -91,7 +91,10 @@ async function headersFor(
 }
 
 /** Repeats a recorded request, at either replica. */
-function again(server: TestServer, { method, target, headers, body }: Overheard): Promise<Answer> {
+function again(
+  server: TestServer,
+  { method, target, headers, body }: RecordedRequest,
+): Promise<Answer> {
   const { authorization, dpop, 'content-type': type, 'idempotency-key': key } = headers
   const sent = Object.entries({
     Authorization: authorization,
@@ -108,8 +111,8 @@ function again(server: TestServer, { method, target, headers, body }: Overheard)
 describe('requests between a daemon and its server', () => {
   let daemon: TestDaemon
   let call: ReturnType<typeof caller>
-  const proofOf = ({ headers }: Overheard) => headers['dpop'] as string | undefined
-  const tokenOf = ({ headers }: Overheard) => headers.authorization?.replace(/^DPoP /, '')
+  const proofOf = ({ headers }: RecordedRequest) => headers['dpop'] as string | undefined
+  const tokenOf = ({ headers }: RecordedRequest) => headers.authorization?.replace(/^DPoP /, '')
   const last = (method: string, target: string) => {
     const found = wire.requests.findLast(
       (it) => it.method === method && it.target === target && it.status < 300,

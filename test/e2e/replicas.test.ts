@@ -41,7 +41,7 @@ async function persist(address: string, token: string, request: string, body: ob
 }
 
 /** A connection as the answers described it. */
-interface Told {
+interface Outcome {
   id: string
   name: string
   favorite: boolean
@@ -72,7 +72,7 @@ test('500 writes of two daemons through two replicas are stored once, despite a 
       const { mailDir } = shared
       await login(stateDir, { server: url, mailDir, email: `${name}@example.org` })
       const { token } = await newToken(daemon.address)
-      return { name, daemon, token, call: caller(daemon.address, token), outcomes: [] as Told[] }
+      return { name, daemon, token, call: caller(daemon.address, token), outcomes: [] as Outcome[] }
     }),
   )
 
@@ -128,13 +128,13 @@ test('500 writes of two daemons through two replicas are stored once, despite a 
   async function work({ name, daemon, token, outcomes }: (typeof daemons)[number], lane: number) {
     const send = (request: string, body: object): Promise<Json> =>
       write(() => persist(daemon.address, token, request, body))
-    const create = async (what: string): Promise<Told> => {
+    const create = async (what: string): Promise<Outcome> => {
       const { id, name: given } = await send('POST /api/v1/connections', { name: what })
       const one = { id, name: given, favorite: false }
       outcomes.push(one)
       return one
     }
-    const path = ({ id }: Told) => `/api/v1/connections/${id}`
+    const path = ({ id }: Outcome) => `/api/v1/connections/${id}`
     const rounds = WRITES / PEOPLE.length / 5
     for (let round = lane; round < rounds; round += IN_FLIGHT) {
       const renamed = await create(`${name} ${round} a`)
@@ -155,8 +155,8 @@ test('500 writes of two daemons through two replicas are stored once, despite a 
     const { last_sync: sync } = await call('POST /api/v1/sync')
     assert.deepEqual([sync.ok, sync.error], [true, null], name)
     const there = await listed(call, '/api/v1/connections')
-    const seen = there.map(({ id, name: its, favorite }): Told => ({ id, name: its, favorite }))
-    const byId = (left: Told, right: Told) => (left.id < right.id ? -1 : 1)
+    const seen = there.map(({ id, name: its, favorite }): Outcome => ({ id, name: its, favorite }))
+    const byId = (left: Outcome, right: Outcome) => (left.id < right.id ? -1 : 1)
     assert.deepEqual(seen.sort(byId), outcomes.sort(byId), name)
     assert.equal(new Set(seen.map((one) => one.name)).size, (WRITES / PEOPLE.length / 5) * 3)
     assert(there.every((one) => one.secret_here && one.epoch === 1))

@@ -103,7 +103,7 @@ export async function startBalancer(t: TestContext, ports: readonly number[]): P
 }
 
 /** A request as an attacker on the network sees it. */
-export interface Overheard {
+export interface RecordedRequest {
   readonly method: string
   /** Path and query. */
   readonly target: string
@@ -120,16 +120,16 @@ export interface Wire {
   /** The port of the replica that receives the requests. */
   to: number
   /** The requests in their order. */
-  readonly requests: readonly Readonly<Overheard>[]
+  readonly requests: readonly Readonly<RecordedRequest>[]
 }
 
 /** Starts an attacker’s proxy before the replicas: it records each request and forwards it. */
 export async function startWire(t: Pick<TestContext, 'after'>): Promise<Wire> {
-  const requests: Overheard[] = []
+  const requests: RecordedRequest[] = []
 
   async function pass(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { method = '', url: target = '', headers } = req
-    const one: Overheard = { method, target, headers, body: '', status: 0, answered: {} }
+    const one: RecordedRequest = { method, target, headers, body: '', status: 0, answered: {} }
     requests.push(one)
     const onward = request({ host: '127.0.0.1', port: wire.to, method, path: target, headers })
     const bytes = await buffer(req)

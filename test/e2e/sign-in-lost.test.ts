@@ -48,9 +48,9 @@ for (const [lost, path] of [
       })
 
     line.mute.add(path)
-    const unheard = await login()
-    assert.notEqual(unheard.code, 0, unheard.out)
-    assert.match(unheard.err, /account server/)
+    const unanswered = await login()
+    assert.notEqual(unanswered.code, 0, unanswered.out)
+    assert.match(unanswered.err, /account server/)
     assert.equal((await letters()).length, 1, 'no mail is sent again by itself')
 
     line.mute.clear()

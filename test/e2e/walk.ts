@@ -10,14 +10,14 @@ import type { Asker, Call, Documented } from './documented.ts'
 import { until } from '../until.ts'
 
 /** A daemon with a signed-in user, and a token of full scope. */
-export interface Seat extends Asker {
+export interface SignedIn extends Asker {
   readonly daemon: TestDaemon
 }
 
 export interface Place {
   readonly document: Documented
   /** The account that makes the calls. */
-  readonly home: Seat
+  readonly home: SignedIn
   /** The process that runs the account server. */
   readonly server: Pick<TestDaemon, 'stateDir'>
   /** Starts a further daemon at the same account server, without a signed-in user. */
@@ -26,14 +26,14 @@ export interface Place {
 
 const id = (one: Json): Call => ({ params: { id: one.id } })
 
-async function startSignedIn({ newDaemon, server }: Place, email: string): Promise<Seat> {
+async function startSignedIn({ newDaemon, server }: Place, email: string): Promise<SignedIn> {
   const daemon = await newDaemon()
   await signIn(daemon, server, email)
   return { daemon, token: await daemon.token('full') }
 }
 
 /** Creates a user of this name with a first device. */
-async function person(place: Place, display_name: string): Promise<Seat> {
+async function person(place: Place, display_name: string): Promise<SignedIn> {
   const one = await startSignedIn(place, `${display_name.toLowerCase()}@example.org`)
   await place.document.call(one, 'profile_update', { body: { display_name } })
   return one
@@ -66,7 +66,7 @@ async function begin({ document: { call }, home }: Place): Promise<Json> {
 }
 
 /** Connects two accounts, verifies words, and removes the member. */
-async function connect({ document: { call }, home }: Place, ada: Seat): Promise<Json> {
+async function connect({ document: { call }, home }: Place, ada: SignedIn): Promise<Json> {
   const connection = await call(home, 'connections_create', { body: { name: 'Bäckerei Huber' } })
   const on = id(connection)
   await call(home, 'connections_read', on)
@@ -129,7 +129,7 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
 }
 
 /** Signs content, and verifies public words. */
-async function prove({ document: { call }, home }: Place, ada: Seat, own: Json): Promise<void> {
+async function prove({ document: { call }, home }: Place, ada: SignedIn, own: Json): Promise<void> {
   const content = 'Invoice 4711: 1,200 CHF, due on the last day of March.'
   const sha256 = createHash('sha256').update(content).digest('hex')
   const content_base64 = Buffer.from(content).toString('base64')
@@ -267,7 +267,7 @@ async function assistant({ document: { call }, home }: Place): Promise<void> {
 }
 
 /** Approves a further device by the words of both screens, ends its session, and revokes it. */
-async function devices(place: Place, ada: Seat): Promise<void> {
+async function devices(place: Place, ada: SignedIn): Promise<void> {
   const { call } = place.document
   const phone = await startSignedIn(place, 'ada@example.org')
   const [newest] = (await call(ada, 'devices_list')).items

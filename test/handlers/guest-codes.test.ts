@@ -31,7 +31,7 @@ async function setUp(t: TestContext) {
 }
 
 /** Returns the words that a guest reads now through the link. */
-function saidBy({ id, url }: { id: string; url: string }, { clock }: Enrolled): string {
+function wordsOf({ id, url }: { id: string; url: string }, { clock }: Enrolled): string {
   const subject = parseId('gst_', id)
   const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
   const read = codeReader(codeKey({ label: LABEL.guest, key, subject, epoch: 1, head: ZERO_HEAD }))
@@ -96,7 +96,7 @@ describe('deleting an external member', () => {
     const { id, display_name } = await newExternal({ display_name: 'Maria Muster' })
     const guest = await newGuest(id)
     assert.deepEqual(guest.external_member, { id, display_name })
-    const { summary, matches } = await device.reopen().verifier.verify(saidBy(guest, device), null)
+    const { summary, matches } = await device.reopen().verifier.verify(wordsOf(guest, device), null)
     assert.equal(summary, 'Verified: the words of guest "Kitchen" (Maria Muster).')
     assert.deepEqual(matches[0]?.external_member, { id, display_name })
     await device.sync.run('request')
@@ -115,17 +115,17 @@ describe('deleting an external member', () => {
     const [gone, stays] = [await newExternal(), await newExternal()]
     const theirs = [await newGuest(gone.id), await newGuest(gone.id)]
     const spared = [await newGuest(stays.id), await newGuest()]
-    assert.ok(await isVerified(device, saidBy(theirs[0]!, device)))
+    assert.ok(await isVerified(device, wordsOf(theirs[0]!, device)))
 
     assert.equal(await externalMembers.delete({ id: gone.id }, context), undefined)
     device.clock.ms += 60_000
     for (const one of [device, device.reopen()]) {
       for (const guest of theirs) {
-        assert.equal(await isVerified(one, saidBy(guest, device)), false)
+        assert.equal(await isVerified(one, wordsOf(guest, device)), false)
         assert.deepEqual([one.vault.has(guest.id), one.codes.own(guest.id, 0)], [false, null])
       }
     }
-    for (const guest of spared) assert.ok(await isVerified(device, saidBy(guest, device)))
+    for (const guest of spared) assert.ok(await isVerified(device, wordsOf(guest, device)))
     const { items } = await guestCodes.list({ limit: 50 }, context)
     const shown = items.map(({ id, state, secret_here, external_member_id: of, code }) => {
       return { id, state, secret_here, of, speaks: code !== null }
@@ -156,7 +156,7 @@ describe('deleting an external member', () => {
       { guestCodes: { ...codes, list: away } },
     ])
       await rejects('backend_unavailable', externalMembers.delete({ id }, contextOf(device, parts)))
-    assert.ok(await isVerified(device, saidBy(guest, device)))
+    assert.ok(await isVerified(device, wordsOf(guest, device)))
     assert.deepEqual((await device.account.externalMembers.list({})).items.length, 1)
   })
 
@@ -172,8 +172,8 @@ describe('deleting an external member', () => {
     const lossy = contextOf(device, { externalMembers: { ...members, delete: lost } })
     await rejects('backend_unavailable', externalMembers.delete({ id }, lossy))
     await rejects('not_found', externalMembers.delete({ id }, contextOf(device)))
-    assert.equal(await isVerified(device, saidBy(guest, device)), false)
-    assert.ok(await isVerified(device, saidBy(spared, device)))
+    assert.equal(await isVerified(device, wordsOf(guest, device)), false)
+    assert.ok(await isVerified(device, wordsOf(spared, device)))
   })
 
   it('a guest code for an unknown external member is rejected, and nothing is stored', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { storeFacts } from '../../src/device/identity/identity.ts'
-import { openSeat } from '../../src/device/session/session.ts'
+import { openDeviceSession } from '../../src/device/session/session.ts'
 import { AppError } from '../../src/errors.ts'
 import { status } from '../../src/handlers/status.ts'
 import { enrolled } from '../device/enrolled.ts'
@@ -36,7 +36,7 @@ it('the status of a device that awaits approval shows an ended session, too', as
   const device = await enrolled(t)
   const { keys: _, keyLog: __, ...facts } = device.identity
   storeFacts(device.state, { ...facts, approved: false })
-  const deviceSession = openSeat({
+  const deviceSession = openDeviceSession({
     state: device.state,
     keychain: device.store,
     accountOf: () => ({ ...device.account, context: { ...device.account.context, read: ended } }),

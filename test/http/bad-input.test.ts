@@ -30,7 +30,7 @@ afterEach(async () => {
   assert.equal((await daemon.request('GET', '/health')).status, 200)
 })
 
-interface Told {
+interface ErrorBody {
   error: string
   message: string
   issues?: { path: string; message: string }[]
@@ -38,7 +38,7 @@ interface Told {
   word?: string
   suggestions?: string[]
 }
-const errorIn = ({ json }: Answer) => json as Told
+const errorIn = ({ json }: Answer) => json as ErrorBody
 const says = (answer: Answer) => `${answer.status} ${errorIn(answer)?.error}`
 
 /** Replaces the placeholders CON and GST by the ids of this test. */
@@ -179,7 +179,7 @@ describe('bodies', () => {
 })
 
 describe('words', () => {
-  const words: [words: unknown, says: string, details: Partial<Told>][] = [
+  const words: [words: unknown, says: string, details: Partial<ErrorBody>][] = [
     ['', '422 word_count', { found: 0 }],
     ['   ', '422 word_count', { found: 0 }],
     ['matador', '422 word_count', { found: 1 }],

@@ -37,12 +37,12 @@ const clientOf = (
     version,
   )
 
-type Told = Readonly<Record<string, unknown>> & { readonly message: string }
+type ToolResult = Readonly<Record<string, unknown>> & { readonly message: string }
 
 /** Calls a tool; returns its result, and whether it is an error. */
 async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
   const { isError = false, structuredContent } = await client.callTool({ name, arguments: args })
-  return { isError, result: structuredContent as Told }
+  return { isError, result: structuredContent as ToolResult }
 }
 
 describe('countersignd mcp', () => {

@@ -44,12 +44,12 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
     })
     after(() => place.close())
 
-    const toldTo = ({ account }: By): Promise<Notification[]> =>
+    const notificationsOf = ({ account }: By): Promise<Notification[]> =>
       every((query) => account.notifications.list(query))
     /** Returns the only notification of a kind, once it is there. */
     async function notificationOf(to: By, kind: Kind): Promise<Notification> {
       return until(`a notification ${kind}`, async () => {
-        const found = (await toldTo(to)).filter((one) => one.kind === kind)
+        const found = (await notificationsOf(to)).filter((one) => one.kind === kind)
         assert(found.length < 2, `${kind} came ${found.length} times`)
         return found[0]
       })
@@ -245,7 +245,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       assert.match(body, /reset the account without it, .* until they confirm your new keys,/)
     })
 
-    const kindsTo = async (to: By) => (await toldTo(to)).map(({ kind }) => kind)
+    const kindsTo = async (to: By) => (await notificationsOf(to)).map(({ kind }) => kind)
 
     /** The ends of an invitation, and the notifications that its receiver keeps. */
     const ENDS: [

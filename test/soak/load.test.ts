@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { type TestContext, after, before, describe, it } from 'node:test'
 import { caller, listed } from '../e2e/caller.ts'
 import { type DaemonProcess, peakMib, rssMib, settledMib, startProcess } from './daemon-process.ts'
-import type { Job, Told } from './load-client.ts'
+import type { Job, ClientReport } from './load-client.ts'
 import type { Given } from './load-crowd.ts'
 import { sized } from './size.ts'
 
@@ -27,7 +27,7 @@ const CROWD: Omit<Job, 'port' | 'judges'> = {
 const LOOKS = sized(1, 20)
 
 interface Measured {
-  readonly answer: Told
+  readonly answer: ClientReport
   readonly mib: { readonly before: number; readonly peak: number; readonly after: number }
 }
 
@@ -55,7 +55,7 @@ async function measure(pid: number, port: number, judges: boolean): Promise<Meas
   const rss = rssMib(pid)
   // Resets the process’s peak memory to its present memory (proc(5)).
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
-  const answer = await tell<Told>(started('load-client.ts'), { ...CROWD, port, judges })
+  const answer = await tell<ClientReport>(started('load-client.ts'), { ...CROWD, port, judges })
   const peak = peakMib(pid)
   const server = { pid, address: `http://127.0.0.1:${port}` }
   return { answer, mib: { before: rss, peak, after: await settledMib(server, rss * 1.1, LOOKS) } }

@@ -347,12 +347,12 @@ export async function worldOf<Name extends string>(t: TestContext, ...names: rea
 /** Connects two people: A made the connection, B approved the invitation, both have synced. */
 export async function connected(a: DeviceUser, b: DeviceUser, name?: string): Promise<string> {
   const connection = await a.connect(name)
-  await takenIn(a, connection, [b])
+  await joinMembers(a, connection, [b])
   return connection
 }
 
 /** Adds more people to a connection of A. */
-export async function takenIn(
+export async function joinMembers(
   a: DeviceUser,
   connection: string,
   others: readonly DeviceUser[],
@@ -369,7 +369,7 @@ export async function takenIn(
 export async function three(t: TestContext) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
-  await takenIn(ada, id, [bob, cy])
+  await joinMembers(ada, id, [bob, cy])
   return { world, ada, bob, cy, id }
 }
 

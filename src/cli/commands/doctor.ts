@@ -9,7 +9,7 @@ import { EXIT } from '../../errors.ts'
 import { type Colour, coloured } from '../output.ts'
 import { type Command, type Io, UsageError } from '../command.ts'
 import { accountCheck } from '../doctor/account.ts'
-import { type Part, type Told, newApart } from '../doctor/subprocess.ts'
+import { type Part, type Reported, newApart } from '../doctor/subprocess.ts'
 import { auditCheck, auditApart, databaseChecks, databasesApart } from '../doctor/databases.ts'
 import { clockCheck, serverCheck } from '../doctor/server.ts'
 import { configurationCheck, programCheck } from '../doctor/configuration.ts'
@@ -140,7 +140,7 @@ async function lookApart(parts: string, ground: DoctorContext, { stdout }: Io): 
       { name: part, run: () => APART[part as Part](stateDir, ground) },
       ground,
     )
-    stdout.write(`${JSON.stringify({ part, findings } satisfies Told)}\n`)
+    stdout.write(`${JSON.stringify({ part, findings } satisfies Reported)}\n`)
   }
 }
 

@@ -22,15 +22,15 @@ export type Apart = (part: Part) => Promise<readonly Finding[] | null>
  * One line of the subprocess's output. The output is an empty line, then a JSON line for each
  * check.
  */
-export interface Told {
+export interface Reported {
   readonly part: string
   readonly findings: readonly Finding[]
 }
 
 /** Returns a parsed line; null if the line was cut off when the process was killed. */
-function parsed(line: string): Told | null {
+function parsed(line: string): Reported | null {
   try {
-    return JSON.parse(line) as Told
+    return JSON.parse(line) as Reported
   } catch {
     return null
   }

@@ -9,7 +9,14 @@ import { posix } from 'node:path'
 import { isFullDisk, StartError } from '../../errors.ts'
 import { type CommandWords, type Definition, type ServiceFile, waiting } from './definition.ts'
 import type { Host, Ran } from './machine.ts'
-import { forgetProgram, type Former, keepProgram, keptOf, putBack, startAgain } from './previous.ts'
+import {
+  forgetProgram,
+  type Former,
+  saveProgram,
+  savedPathOf,
+  putBack,
+  startAgain,
+} from './previous.ts'
 import { SYSTEM_SETTINGS, SYSTEM_STATE } from './systemd.ts'
 
 /** Returns a path and all its parents, beginning with the root. */
@@ -91,7 +98,7 @@ export const encoded = ({ content, encoding }: ServiceFile): Buffer =>
 const shown = (words: CommandWords) => words.join(' ')
 
 /** Returns the exit code and the last eight lines of a command's output. */
-const saidBy = ({ code, out, err }: Ran) =>
+const outputOf = ({ code, out, err }: Ran) =>
   [`(exit code ${code ?? 'none'})`, (err.trim() || out.trim()).split('\n').slice(-8).join('\n')]
     .join(' ')
     .trim()
@@ -103,7 +110,7 @@ const saidBy = ({ code, out, err }: Ran) =>
 async function demand(machine: Host, words: CommandWords, remedy: string): Promise<void> {
   const ran = await machine.run(words)
   if (ran.code !== 0)
-    throw new StartError('failed', `"${shown(words)}" failed ${saidBy(ran)}\n${remedy}`)
+    throw new StartError('failed', `"${shown(words)}" failed ${outputOf(ran)}\n${remedy}`)
 }
 
 /**
@@ -152,7 +159,7 @@ async function start(machine: Host, { definition }: Plan): Promise<void> {
   if (ran.code !== 0)
     throw new StartError(
       'daemonSilent',
-      `The service was started, but did not answer within 60 seconds ${saidBy(ran)}\n${remedy}`,
+      `The service was started, but did not answer within 60 seconds ${outputOf(ran)}\n${remedy}`,
     )
 }
 
@@ -186,7 +193,8 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
   let begun = false
   try {
     if (beside !== null) step(beside.path, () => beside.make())
-    if (copy !== null) step(keptOf(copy.to), () => void (saved = keepProgram(machine, copy.to)))
+    if (copy !== null)
+      step(savedPathOf(copy.to), () => void (saved = saveProgram(machine, copy.to)))
     const content = wasThere ? machine.read(file.path) : null
     // From here on, an older service may have been stopped.
     begun = wasThere && definition.before.length > 0 && !definition.startWaits

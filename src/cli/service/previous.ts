@@ -11,7 +11,7 @@ import type { Host } from './machine.ts'
  *
  * The copy is in the same folder, so only users who can change the program can change the copy.
  */
-export const keptOf = (place: string): string => place.replace(/[^/\\]+$/, '.$&.before')
+export const savedPathOf = (place: string): string => place.replace(/[^/\\]+$/, '.$&.before')
 
 export interface Former {
   /** The path of the program and of its copy; null if no program was replaced. */
@@ -30,9 +30,9 @@ export interface Former {
  * Copies the program at a path.
  * @returns the path of the copy; null if there is no program, or a link to a missing file
  */
-export function keepProgram(machine: Host, place: string): string | null {
+export function saveProgram(machine: Host, place: string): string | null {
   if (machine.lstat(place) === null) return null
-  const saved = keptOf(place)
+  const saved = savedPathOf(place)
   try {
     machine.copy(place, saved, 0o755)
     return saved

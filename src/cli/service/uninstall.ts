@@ -7,7 +7,7 @@ import { StartError } from '../../errors.ts'
 import { type ServiceSettings, type ServicePlatform, unitPath } from './definition.ts'
 import { definitionOf } from './definitions.ts'
 import { takeAway } from './install.ts'
-import { keptOf } from './previous.ts'
+import { savedPathOf } from './previous.ts'
 import type { Host } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 
@@ -40,7 +40,7 @@ export async function uninstall(
   const program = isOurs ? place : null
   return {
     wasThere: true,
-    left: await takeAway(machine, { definition }, isOurs ? [place, keptOf(place)] : []),
+    left: await takeAway(machine, { definition }, isOurs ? [place, savedPathOf(place)] : []),
     program,
   }
 }

@@ -110,7 +110,7 @@ export interface Codes {
 }
 
 /** A subject for which own words were requested. */
-interface Spoken {
+interface OwnSubject {
   readonly kind: Subject['kind']
   readonly read: ReturnType<typeof codeReader>
   latest: { readonly window: number; readonly code: ConnectionCode } | null
@@ -131,7 +131,7 @@ export function openCodes(
   pace: Pace = REAL_PACE,
 ): Codes {
   const own = parseId(ID_PREFIX.account, account)
-  const spoken = new Map<string, Spoken>()
+  const spoken = new Map<string, OwnSubject>()
   const index = newCodeIndex()
   const intake = newIntake({ state, vault, account, index })
   const schedule = newCodeSchedule({
@@ -145,7 +145,7 @@ export function openCodes(
     intake.changed(id)
   }
 
-  function spokenOf(id: string): Spoken | null {
+  function spokenOf(id: string): OwnSubject | null {
     const known = spoken.get(id)
     if (known !== undefined) return known
     const subject = readSubject(state, account, id)
@@ -165,7 +165,7 @@ export function openCodes(
   })
 
   /** Returns a subject's own code. Returns the same object throughout a window. */
-  function ownCode(id: string, of: Spoken, now: number): ConnectionCode {
+  function ownCode(id: string, of: OwnSubject, now: number): ConnectionCode {
     const window = windowOf(now)
     if (of.latest?.window === window) return of.latest.code
     const words = wordsAt(of.read(window, own)).join(' ')

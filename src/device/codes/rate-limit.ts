@@ -155,11 +155,11 @@ export function newGuesses(of: {
   return {
     check(trying) {
       requireAllowed(trying)
-      let judgedAt = counted
+      let checkedAt = counted
       return () => {
-        if (counted === judgedAt) return
+        if (counted === checkedAt) return
         requireAllowed(trying)
-        judgedAt = counted
+        checkedAt = counted
       }
     },
     wrong(trying) {

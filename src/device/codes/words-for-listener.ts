@@ -9,7 +9,7 @@ import { nameOf } from '../names.ts'
 import { challengeWord } from './typed-words.ts'
 
 /** A listener's challenge, as the speaker typed it. */
-interface Heard {
+interface ListenerChallenge {
   readonly challenge: string
   readonly purpose?: string | undefined
   /** The listener's account id; undefined if the connection has only one other member. */
@@ -42,7 +42,7 @@ function listenerIn(row: ConnectionRow, own: string, given: string | undefined):
 export function wordsForListener(
   { state, codes, identity }: { state: State; codes: Codes; identity: { account: string } },
   connection: string,
-  request: Heard,
+  request: ListenerChallenge,
   at: number,
 ): Code | null {
   const word = challengeWord(request.challenge)

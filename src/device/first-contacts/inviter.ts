@@ -26,7 +26,7 @@ import {
   ending,
   type InviterSecret,
   keepSecret,
-  keptPlace,
+  storedPlace,
   readContactSecret,
   readingLogs,
   rosterPlace,
@@ -75,8 +75,8 @@ async function begunBy(
   const rosterHead = encodeBase64url(entryHash(roster.entry))
   return {
     message,
-    invitee: { account: invitee, generation: theirs.generation, ...keptPlace(theirs) },
-    own: { ...keptPlace(own), rosterHead },
+    invitee: { account: invitee, generation: theirs.generation, ...storedPlace(theirs) },
+    own: { ...storedPlace(own), rosterHead },
   }
 }
 

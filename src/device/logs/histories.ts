@@ -87,10 +87,10 @@ export function historiesOf(state: State, connection: string): Histories | null 
   const all = others
     .filter((jws) => !followed.has(nameOf(jws)))
     .flatMap((end) => historyOf(state, branch.roster, lineTo(end, jwsOf)))
-  const isKept = ({ roster }: History) => roster.entries.includes(entries.at(-1)!)
-  const ours = all.filter(isKept)
+  const isOurs = ({ roster }: History) => roster.entries.includes(entries.at(-1)!)
+  const ours = all.filter(isOurs)
   const own = { roster: branch.roster, named: new Set(accountsInRoster(entries)) }
-  return { ours: ours.length === 0 ? [own] : ours, others: all.filter((one) => !isKept(one)) }
+  return { ours: ours.length === 0 ? [own] : ours, others: all.filter((one) => !isOurs(one)) }
 }
 
 /**

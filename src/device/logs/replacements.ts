@@ -77,7 +77,7 @@ export function areAllIn(state: State, forked: string, one: string, other: strin
 /**
  * Returns an account's membership in the connection that a roster replaces; null if there is none.
  */
-export const seatBefore = (
+export const membershipBefore = (
   state: State,
   { replaces }: Roster,
   account: string,

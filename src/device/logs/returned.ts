@@ -44,7 +44,7 @@ function doubtfulIn(
   lowest: (account: string) => RosterRole | null | undefined,
 ): ReadonlySet<string> {
   const doubtful = new Set<string>()
-  const seated = new Set<string>()
+  const added = new Set<string>()
   const setDoubtful = (account: string, isDoubtful: boolean): void => {
     if (isDoubtful && account !== own) doubtful.add(account)
     else doubtful.delete(account)
@@ -54,8 +54,8 @@ function doubtfulIn(
     if (op === 'open') setDoubtful(actor, isHigher('owner', lowest(actor)))
     if (op === 'add') {
       // An owner's device adds each member of the forked connection once, automatically.
-      setDoubtful(member!, isByOne || (!seated.has(member!) && isHigher(role!, lowest(member!))))
-      seated.add(member!)
+      setDoubtful(member!, isByOne || (!added.has(member!) && isHigher(role!, lowest(member!))))
+      added.add(member!)
     }
     if (op === 'confirm' && isByOne) setDoubtful(member!, true)
     if (op === 'role' && isByOne && role === 'owner') setDoubtful(member!, true)

@@ -107,7 +107,7 @@ export async function fetchRoster(
     device.requireSession()
     return roster
   }
-  let wasKept = false
+  let wasStored = false
   const { entries, last } = await readPages({
     read: (from) => account.rosters.read({ connection, from }),
     known: state.logs.read('roster', connection),
@@ -118,7 +118,7 @@ export async function fetchRoster(
       if (state.forks.has(connection)) return
       const keyLogs = await keyLogsOf(device, account, accountsInRoster(part), placesIn(part))
       rememberRoster(state, await verify(part, keyLogs))
-      wasKept = true
+      wasStored = true
     },
   })
   const { key_logs, fork = null } = last
@@ -136,7 +136,7 @@ export async function fetchRoster(
     if (log !== undefined) keepProfile(state, log, profile)
   }
   const newest = state.logs.head('roster', connection)?.seq ?? -1
-  return { roster, keyLogs, fresh: wasKept || roster.seq > newest, fork }
+  return { roster, keyLogs, fresh: wasStored || roster.seq > newest, fork }
 }
 
 /**

@@ -56,7 +56,7 @@ interface AccountDeletionContext {
  *
  * Nothing was deleted on this device. Connections that were left stay left.
  */
-const unheard = (error: AppError) =>
+const unanswered = (error: AppError) =>
   new AppError(
     error.code,
     `The account server did not confirm that the account is deleted, so nothing was deleted on this device: ${error.message} Delete it again to finish the deletion.`,
@@ -160,7 +160,7 @@ export async function requestAccountDeletion(
     await leaveAll(of, device, account)
     await askServer(of, account, session)
   } catch (error) {
-    if (isOne(AWAY, error)) throw unheard(error)
+    if (isOne(AWAY, error)) throw unanswered(error)
     if (!isOne(GONE, error) || !isAsked(state, session)) throw error
   }
   await forgetAll(of)

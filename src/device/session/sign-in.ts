@@ -109,10 +109,10 @@ export function newSignIn(of: {
 
   /** Returns the identity, including one that was stored but not used yet because of a crash. */
   async function current(): Promise<Identity | null> {
-    const seated = deviceSession.identity()
-    const here = seated ?? openIdentity(state, keychain)
+    const signedIn = deviceSession.identity()
+    const here = signedIn ?? openIdentity(state, keychain)
     if (here === null || here.server !== server) return null
-    if (seated === null) deviceSession.take(here)
+    if (signedIn === null) deviceSession.take(here)
     return here
   }
 

@@ -55,7 +55,7 @@ const AWAY: readonly ErrorCode[] = ['backend_error', 'backend_timeout', 'backend
 /** Codes that mean the account server could not be informed of the sign-out. */
 const UNHEARD: readonly ErrorCode[] = [...AWAY, 'not_signed_in', 'keychain_locked']
 
-const unheard = (error: AppError) =>
+const unanswered = (error: AppError) =>
   new AppError(
     error.code,
     `Not signed out, because the account server must be notified: ${error.message} To delete the keys of this device without that, use "countersignd logout --forget".`,
@@ -114,7 +114,7 @@ export async function takeLeave(of: {
     // A rejected request had no effect.
     if (!UNHEARD.includes(error.code)) unmarkSigned(state)
     if (of.forget && UNHEARD.includes(error.code)) return
-    if (AWAY.includes(error.code)) throw unheard(error)
+    if (AWAY.includes(error.code)) throw unanswered(error)
     if (error.code !== 'not_signed_in') throw error
     if (!(await isGone(of))) throw unknownHere(identity, error)
   }

@@ -20,7 +20,7 @@ import { AppError } from '../../errors.ts'
 import { holdApproved, requireApproved } from '../accounts/device-rows.ts'
 import { storedRoster } from '../accounts/stored-logs.ts'
 import type { ServiceContext } from '../context.ts'
-import { deviceOf, judged, requireId } from '../db/faults.ts'
+import { deviceOf, verified, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import {
   CONNECTION_PREFIX,
@@ -202,7 +202,7 @@ export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => 
       const keyLogs = await keyLogsOf(trx, connection, accountsInRoster(entries))
       const roster = await storedRoster(connection, { entries, keyLogs })
       const there = await withoutDeletedMembers(trx, roster)
-      const all = judged('envelopes', () =>
+      const all = verified('envelopes', () =>
         addressed(body.envelopes, { sender, roster: there, keyLogs, newest: roster.head }),
       )
       const stored = await storeEnvelopes(trx, { roster, sender: sender.device }, all)

@@ -22,7 +22,7 @@ import {
 import { deleteAbandoned, noteNamed } from './deleted-members.ts'
 import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
 import { type Addressed, addressed, outdated, type Sender, storeEnvelopes } from './envelopes.ts'
-import { requireId, judged, judgedLater } from '../db/faults.ts'
+import { requireId, verified, verifiedLater } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Ended, receiversOf } from './invitation-ends.ts'
 import {
@@ -286,7 +286,7 @@ export const appendRosterEntry =
     requireId(CONNECTION_PREFIX, connection, 'connection')
     const { account } = session
     const sender = { account, device: await requireApproved(db, session) }
-    const { payload } = judged('entry', () => {
+    const { payload } = verified('entry', () => {
       const parsed = parseJws(entry, 'roster+jws')
       requireShort(entry, parsed.payload)
       return parsed
@@ -306,15 +306,15 @@ export const appendRosterEntry =
       const head = entryHash(entries.at(-1)!)
       if (payload.get('prev') !== encodeBase64url(head))
         throw outdated('Another entry came first', head)
-      const accounts = judged('entry', () => accountsInRoster([...entries, entry]))
+      const accounts = verified('entry', () => accountsInRoster([...entries, entry]))
       const keyLogs = await keyLogsOf(trx, connection, accounts)
-      const after = await judgedLater('entry', async () => {
+      const after = await verifiedLater('entry', async () => {
         const roster = await storedRoster(connection, { entries, keyLogs }, [entry])
         requireSignedBy(payload, sender, keyLogs)
         return roster
       })
       const there = await withoutDeletedMembers(trx, after)
-      const sealed = judged('envelopes', () =>
+      const sealed = verified('envelopes', () =>
         addressed(envelopes, { sender, roster: there, keyLogs, newest: head }),
       )
       if (opensEpoch(payload)) requireSealed(sender, sealed)

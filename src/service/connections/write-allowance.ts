@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000
 const BLOCK = 100
 
 /** What this replica knows of a device's or account's writes in the current minute. */
-interface Held {
+interface Allowance {
   left: number
   /** The number of the first block that may still be free. */
   next: number
@@ -40,9 +40,9 @@ function tooMany(at: number, most: number): AppError {
 
 export function newWriteAllowance({ db, now }: Pick<ServiceContext, 'db' | 'now'>): WriteAllowance {
   let present = 0
-  const subjects = new Map<string, Held>()
+  const subjects = new Map<string, Allowance>()
 
-  function heldIn(minute: number, subject: string): Held {
+  function allowanceIn(minute: number, subject: string): Allowance {
     if (minute !== present) {
       subjects.clear()
       present = minute
@@ -54,7 +54,7 @@ export function newWriteAllowance({ db, now }: Pick<ServiceContext, 'db' | 'now'
   }
 
   async function takeBlock(
-    allowance: Held,
+    allowance: Allowance,
     { subject, most, minute }: { subject: string; most: number; minute: number },
   ): Promise<void> {
     // The row contains a hash of the subject, because it may exist after the account was deleted
@@ -78,7 +78,7 @@ export function newWriteAllowance({ db, now }: Pick<ServiceContext, 'db' | 'now'
       for (;;) {
         const at = now()
         const minute = Math.floor(at / MINUTE_MS)
-        const allowance = heldIn(minute, subject)
+        const allowance = allowanceIn(minute, subject)
         if (allowance.left > 0) {
           allowance.left--
           return

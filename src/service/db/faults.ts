@@ -30,10 +30,10 @@ const faultAt = (path: string) => (refusal: Refusal) =>
  * Verifies a signed structure in a request body. Converts a Refusal to a validation error at
  * `path`.
  */
-export const judged = <T>(path: string, verify: () => T): T => onRefusal(verify, faultAt(path))
+export const verified = <T>(path: string, verify: () => T): T => onRefusal(verify, faultAt(path))
 
-/** Does the same as `judged` for asynchronous verifications. */
-export const judgedLater = <T>(path: string, verify: () => Promise<T>): Promise<T> =>
+/** Does the same as `verified` for asynchronous verifications. */
+export const verifiedLater = <T>(path: string, verify: () => Promise<T>): Promise<T> =>
   onRefusalLater(verify, faultAt(path))
 
 /**

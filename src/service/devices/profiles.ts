@@ -19,7 +19,7 @@ import { readKeyLog, sealKeysOf } from '../accounts/key-log-rows.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
-import { judged, notFound, requireId } from '../db/faults.ts'
+import { verified, notFound, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
 export const profiles = ({ db }: ServiceContext): Service['profiles'] => ({
@@ -96,7 +96,7 @@ const olderName = (cause: Refusal) =>
 
 /** Verifies a profile, which must be newer than the stored one, and returns it. Throws AppError. */
 function requireNewer(stored: string | null, jws: string, log: KeyLog): SignedProfile {
-  return judged('profile', () => {
+  return verified('profile', () => {
     try {
       const profile = replaceProfile(stored, jws, log)
       requireThat(

@@ -21,7 +21,7 @@ import { holdApproved, requireApproved } from '../accounts/device-rows.ts'
 import { activeCodes, codes, keepCode } from '../accounts/public-code-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Brake, countTry } from '../db/attempts.ts'
-import { judged } from '../db/faults.ts'
+import { verified } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
 /**
@@ -176,7 +176,7 @@ const LOOK_UPS: Brake = {
 
 export const publicCode = ({ db }: ServiceContext): Service['publicCode'] => ({
   create: async ({ body: { k } }, session) => {
-    judged('k', () => decodeBase64url(k))
+    verified('k', () => decodeBase64url(k))
     await db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
       await keepCode(trx, { account_id: session.account, k })

@@ -98,17 +98,17 @@ async function reached(
   of: { due: readonly Rule[]; times: Times; now: number },
 ): Promise<{ rule: Rule; at: number }[]> {
   const { due, times, now } = of
-  const judged = due.map((rule) => ({
+  const dueRules = due.map((rule) => ({
     rule,
     all: dueTimes(rule, times).map((at) => ({ at, window: windowOf(rule, at, now) })),
   }))
   const isReached = await countsIn(
     trx,
     organisation,
-    judged.flatMap(({ all }) => all.map(({ window }) => window)),
+    dueRules.flatMap(({ all }) => all.map(({ window }) => window)),
   )
   const found = []
-  for (const { rule, all } of judged)
+  for (const { rule, all } of dueRules)
     for (const { at, window } of all)
       if (await isReached(window, rule.threshold)) {
         found.push({ rule, at })

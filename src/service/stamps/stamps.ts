@@ -18,7 +18,7 @@ import { AppError } from '../../errors.ts'
 import { inSlices } from '../../slices.ts'
 import { activeOrganisation, organisationOfMachine } from '../accounts/active-organisation.ts'
 import { primaryAddress } from '../accounts/account-record.ts'
-import { judgedLater } from '../db/faults.ts'
+import { verifiedLater } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -28,7 +28,7 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
     const { db, events, now, receiptKey } = ground
     const { account } = session
     const { entries } = await readKeyLog(db, account)
-    const { jti, keyStatus } = await judgedLater('stamp', () => verified(stamp, account, entries))
+    const { jti, keyStatus } = await verifiedLater('stamp', () => verified(stamp, account, entries))
     // What the server itself has determined. It takes precedence over what the stamp claims.
     const seen = {
       received_at: Math.floor(now() / 1000),

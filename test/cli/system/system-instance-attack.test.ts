@@ -188,7 +188,7 @@ describe('in place of the service of the whole machine', { skip }, () => {
   /**
    * Returns all bytes that a squatter received before the one request that shows that it listens.
    */
-  async function heardBy(
+  async function receivedBy(
     port: string,
     received: (end: string) => Promise<string>,
   ): Promise<string> {
@@ -207,7 +207,7 @@ describe('in place of the service of the whole machine', { skip }, () => {
       const { line: port, received } = await machine.squat(EVE, SQUAT, ['0'])
       plant(site, `http://127.0.0.1:${port}`)
       await refused(site, ANN, EXIT.stateUnsafe)
-      assert.equal(await heardBy(port, received), '')
+      assert.equal(await receivedBy(port, received), '')
     })
 
   it('an address that no daemon writes: no connection', async () => {
@@ -217,7 +217,7 @@ describe('in place of the service of the whole machine', { skip }, () => {
       publish(site, address(`http://127.0.0.1:${port}`))
       await refused(site, ANN, EXIT.daemonSilent)
     }
-    assert.equal(await heardBy(port, received), '')
+    assert.equal(await receivedBy(port, received), '')
   })
 
   it('another user on the port of a killed service receives only the greeting', async () => {
@@ -226,7 +226,7 @@ describe('in place of the service of the whole machine', { skip }, () => {
     await service.end('SIGKILL')
     const { line: port, received } = await machine.squat(EVE, SQUAT, [portOf(service.address)])
     for (const uid of [ANN, 0]) await refused(site, uid, EXIT.daemonSilent, CALLS)
-    assert.doesNotMatch(await heardBy(port, received), /authorization|csd_|guest|\/api\//i)
+    assert.doesNotMatch(await receivedBy(port, received), /authorization|csd_|guest|\/api\//i)
   })
 
   it('another user who relays to the service receives only the greeting', async () => {
@@ -238,7 +238,7 @@ describe('in place of the service of the whole machine', { skip }, () => {
     // Root connects to the address that only the service could write, and not to this one.
     const { code, stderr } = await site.call(0, ['status'])
     assert.equal(code, EXIT.ok, stderr)
-    const output = await heardBy(port, received)
+    const output = await receivedBy(port, received)
     assert.match(output, /^(GET \/health HTTP\/1\.1\r\n.*?\r\n\r\n)+$/s)
     assert.doesNotMatch(output, /authorization|csd_|guest|\/api\//i)
     await service.end()

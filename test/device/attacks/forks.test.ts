@@ -10,7 +10,7 @@ import { Refusal } from '../../../src/crypto/refusal.ts'
 import { remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { AppError } from '../../../src/errors.ts'
 import { gate } from '../enrolled.ts'
-import { type DeviceUser, connected, takenIn, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, joinMembers, verifies, worldOf } from '../../world/world.ts'
 import { rejects } from '../../rejects.ts'
 import { instead, restless } from '../../world/interceptor.ts'
 
@@ -28,7 +28,7 @@ async function hiddenEntry(
 ) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
-  await takenIn(ada, id, [bob, cy])
+  await joinMembers(ada, id, [bob, cy])
   await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
   await bob.sync()
   const stored = gate<Appended>()

@@ -13,7 +13,7 @@ import {
   type DeviceUser,
   connected,
   isIn,
-  takenIn,
+  joinMembers,
   three,
   verifies,
   worldOf,
@@ -56,7 +56,7 @@ const honest = (user: DeviceUser) => user.restart((account) => account)
 async function cutOff(t: TestContext) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
-  await takenIn(ada, id, [bob, cy])
+  await joinMembers(ada, id, [bob, cy])
   const laptop = await world.further(ada, 'laptop')
   await ada.sync()
   await laptop.sync()
@@ -138,7 +138,7 @@ describe('keys that an owner confirmed and a follower did not', () => {
     await follow(bob, ada)
     await confirm(bob, ada)
     const forged = await world.reset('ada')
-    await takenIn(eve, id, [forged])
+    await joinMembers(eve, id, [forged])
     await bob.sync()
     world.later()
     return { world, eve, bob, forged, id }

@@ -11,7 +11,14 @@ import { revoke } from '../../../src/device/session/sign-out.ts'
 import { trustCards } from '../../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../../world/requests.ts'
 import { gate } from '../enrolled.ts'
-import { type DeviceUser, connected, takenIn, three, verifies, worldOf } from '../../world/world.ts'
+import {
+  type DeviceUser,
+  connected,
+  joinMembers,
+  three,
+  verifies,
+  worldOf,
+} from '../../world/world.ts'
 import { away, instead } from '../../world/interceptor.ts'
 
 /**
@@ -59,7 +66,7 @@ describe('an account that was reset', () => {
   it('after all its devices signed out: no words verify until an owner confirms its new keys', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
-    await takenIn(ada, id, [bob, cy])
+    await joinMembers(ada, id, [bob, cy])
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     const bobId = bob.id
     await bob.flow.end(signedOut)
@@ -85,7 +92,7 @@ describe('an account that was reset', () => {
     it(`in a group, no words verify until an owner ${how}`, async (t) => {
       const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
       const id = await ada.connect()
-      await takenIn(ada, id, [bob, cy])
+      await joinMembers(ada, id, [bob, cy])
       await trustCards.create({ body: { user_id: bob.id } }, at(ada))
       await world.reset('bob')
       await cy.sync()

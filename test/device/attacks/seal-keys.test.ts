@@ -13,7 +13,7 @@ import { markRestored } from '../../../src/device/identity/own-keys.ts'
 import { remove, rotateNow } from '../../../src/device/connections/members.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { honest, lied, showingLog } from '../../world/lies.ts'
-import { type DeviceUser, connected, takenIn, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, joinMembers, verifies, worldOf } from '../../world/world.ts'
 
 const shorter = (text: string) => encodeBase64url(decodeBase64url(text).slice(1))
 
@@ -64,7 +64,7 @@ describe('sealing keys that do not match the log', () => {
     it(`${lie}: the log is accepted, the other devices get the secret, and this one gets it later`, async (t) => {
       const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
       const id = await ada.connect()
-      await takenIn(ada, id, [cy])
+      await joinMembers(ada, id, [cy])
       await ada.invite(id, { user_id: bob.id })
       await bob.approve()
       const sealed = new Set<string>()
@@ -91,7 +91,7 @@ describe('sealing keys that do not match the log', () => {
   it('beside a cached key: a removal is signed, and the cached key gets the secret', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
-    await takenIn(ada, id, [bob, cy])
+    await joinMembers(ada, id, [bob, cy])
     await world.further(cy, 'phone')
     const { lied: there } = await lied(
       ada,

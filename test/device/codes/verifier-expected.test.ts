@@ -25,10 +25,10 @@ const isBob: Expectation = { user_id: BOB }
 const isCarol: Expectation = { user_id: CAROL }
 
 /** Words by their subject and speaker; a guest speaks those of a guest code. */
-type Said = readonly [subject: string, speaker: string]
+type Speaker = readonly [subject: string, speaker: string]
 
 describe('an expected speaker', () => {
-  const cases: [name: string, expect: Expectation, said: Said, found: string | null][] = [
+  const cases: [name: string, expect: Expectation, said: Speaker, found: string | null][] = [
     ['a connection, and its member speaks', inBank, [CONNECTION, BOB], BOB],
     ['a group, and one of its members speaks', inFamily, [FAMILY, CAROL], CAROL],
     ['a group, and another member speaks', inFamily, [FAMILY, BOB], BOB],
@@ -66,7 +66,7 @@ describe('an expected speaker', () => {
 
   it('words of unexpected speakers get exactly the answer of unknown words', async (t) => {
     const b = known(bench(t))
-    const others: Said[] = [
+    const others: Speaker[] = [
       [FAMILY, BOB],
       [FAMILY, CAROL],
       [FAMILY, ME],
@@ -223,7 +223,7 @@ describe('a conclusive answer about an expected speaker', () => {
 
 it('a verification with an expected speaker finds what an unrestricted one finds of that speaker', async (t) => {
   const b = known(bench(t))
-  const speakers: Said[] = [
+  const speakers: Speaker[] = [
     [CONNECTION, BOB],
     [CONNECTION, ME],
     [FAMILY, BOB],

@@ -6,14 +6,14 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { showing } from '../../world/lies.ts'
-import { type DeviceUser, takenIn, worldOf } from '../../world/world.ts'
+import { type DeviceUser, joinMembers, worldOf } from '../../world/world.ts'
 import { instead } from '../../world/interceptor.ts'
 
 /** Returns Ada and Bob, who own a connection, with Cy in it. */
 export async function owned(t: TestContext) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
-  await takenIn(ada, id, [bob, cy])
+  await joinMembers(ada, id, [bob, cy])
   await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
   for (const user of [bob, cy]) await user.sync()
   return { world, ada, bob, cy, id }

@@ -11,25 +11,26 @@ import { leaveConnection } from '../../../src/handlers/connections.ts'
 import { cameBack, checkRoles, toInvite } from './history-roles.ts'
 import { confirmNow, isStolen, paperInForce, type Scene, syncNamed } from './history-steps.ts'
 import { activeIn, hasSecret, memberIn, type Truth, truthOf, truths } from './history-truth.ts'
-import type { Seat } from '../session/sessions.ts'
+import type { Participant } from '../session/sessions.ts'
 
 /** Three rounds give every owner a turn, and every member its wait. */
 const QUIET = 3
 const MOST_ROUNDS = 20
 
-export const liveOf = ({ seats }: Scene): Seat[] => seats.filter(({ revoked }) => !revoked)
+export const liveOf = ({ participants }: Scene): Participant[] =>
+  participants.filter(({ revoked }) => !revoked)
 
 /** Updates `revoked` of every device from the key logs. */
 export function noteRevoked(scene: Scene): void {
-  for (const participant of scene.seats)
+  for (const participant of scene.participants)
     participant.revoked = !activeIn(scene, participant.identity.account).includes(
       participant.identity.device,
     )
 }
 
 /** Checks that a device never replaces a stored roster by a shorter or different one. */
-export function neverBack({ seats, server }: Scene): void {
-  for (const participant of seats)
+export function neverBack({ participants, server }: Scene): void {
+  for (const participant of participants)
     for (const id of new Set([...server.rosters.ids(), ...participant.seen.keys()])) {
       const now = participant.state.logs.read('roster', id)
       const before = participant.seen.get(id) ?? []
@@ -60,7 +61,7 @@ async function rest(scene: Scene): Promise<void> {
   }
 }
 
-const isForked = ({ state }: Seat, id: string) => state.forks.has(id)
+const isForked = ({ state }: Participant, id: string) => state.forks.has(id)
 
 /**
  * Returns the devices that may continue a connection: of a confirmed member, without a detected
@@ -117,7 +118,7 @@ async function decide(scene: Scene): Promise<void> {
 /** Lets owners with a stolen account reset it with the recovery key, if they have one. */
 async function undoThefts(scene: Scene): Promise<void> {
   for (const owner of [0, 1, 2]) {
-    const { identity } = scene.seats.find((one) => one.owner === owner)!
+    const { identity } = scene.participants.find((one) => one.owner === owner)!
     const paper = paperInForce(scene, identity.account)
     if (!isStolen(scene, identity.account) || paper === null) continue
     await scene.comeBack(owner, { paper, isThief: false })
@@ -159,7 +160,11 @@ async function haveSecret(scene: Scene, truth: Truth): Promise<void> {
 }
 
 /** Returns the reason why a device has no words; null if it has words. */
-async function reasonOf(scene: Scene, participant: Seat, id: string): Promise<string | null> {
+async function reasonOf(
+  scene: Scene,
+  participant: Participant,
+  id: string,
+): Promise<string | null> {
   if (participant.device.codes.toSay(id, scene.clock.ms) !== null) return null
   const { code, details } = await noWords(participant.device, participant.account, id)
   return typeof details.state === 'string' ? details.state : code
@@ -169,7 +174,7 @@ async function reasonOf(scene: Scene, participant: Seat, id: string): Promise<st
  * Checks that a device with two histories reports them and keeps the evidence.
  * It must replace the connection if it may.
  */
-async function checkFork(scene: Scene, participant: Seat, id: string): Promise<void> {
+async function checkFork(scene: Scene, participant: Participant, id: string): Promise<void> {
   const { state, identity } = participant
   assert.equal(await reasonOf(scene, participant, id), 'roster_forked')
   assert(scene.split.has(id), 'no fork where the server made none')
@@ -187,7 +192,7 @@ async function checkFork(scene: Scene, participant: Seat, id: string): Promise<v
 /**
  * Checks a device’s reason against the result of the second implementation for the connection.
  */
-function assertReason(scene: Scene, participant: Seat, truth: Truth, reason: string): void {
+function assertReason(scene: Scene, participant: Participant, truth: Truth, reason: string): void {
   const { unconfirmed, members, ended } = truth
   const isDoubtful = unconfirmed.length > 0 || members.some((one) => isStolen(scene, one.account))
   if (reason === 'ended') assert(ended)
@@ -202,7 +207,7 @@ function assertReason(scene: Scene, participant: Seat, truth: Truth, reason: str
 /**
  * Returns whether a device that may continue agrees with the others. If not, checks its reason.
  */
-async function agrees(scene: Scene, truth: Truth, participant: Seat): Promise<boolean> {
+async function agrees(scene: Scene, truth: Truth, participant: Participant): Promise<boolean> {
   const { state } = participant
   const reason = await reasonOf(scene, participant, truth.id)
   if (reason !== null) {
@@ -222,7 +227,7 @@ async function agrees(scene: Scene, truth: Truth, participant: Seat): Promise<bo
 }
 
 /** Checks that the words of one device verify at every device of another account. */
-async function hears(scene: Scene, id: string, those: readonly Seat[]): Promise<void> {
+async function hears(scene: Scene, id: string, those: readonly Participant[]): Promise<void> {
   const [speaker] = those
   if (speaker === undefined) return
   scene.clock.ms += 60_000
@@ -240,7 +245,7 @@ async function hears(scene: Scene, id: string, those: readonly Seat[]): Promise<
 export async function check(
   scene: Scene,
   truth: Truth,
-  secrets: ReadonlyMap<Seat, ReadonlySet<string>>,
+  secrets: ReadonlyMap<Participant, ReadonlySet<string>>,
 ): Promise<number> {
   const { id, unconfirmed } = truth
   const whole = wholeIn(scene, truth)
@@ -255,13 +260,13 @@ export async function check(
       assert.equal(reason, truth.ended ? 'ended' : 'changed_unverified')
     }
   }
-  const speaking: Seat[] = []
+  const speaking: Participant[] = []
   for (const participant of whole)
     if (await agrees(scene, truth, participant)) speaking.push(participant)
   const [one] = speaking
   if (one !== undefined) {
     const secret = Buffer.from(one.device.vault.get(id)!).toString('hex')
-    for (const participant of scene.seats) {
+    for (const participant of scene.participants) {
       const isFormer = participant.revoked || memberIn(truth, participant) === undefined
       if (isFormer || unconfirmed.includes(participant.identity.account))
         assert(!secrets.get(participant)!.has(secret), 'a former one knows the secret')

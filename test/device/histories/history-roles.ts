@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import type { Scene } from './history-steps.ts'
 import { type Truth, truthOf } from './history-truth.ts'
 import { hashed, payloadOf } from '../memory-branches.ts'
-import type { Seat } from '../session/sessions.ts'
+import type { Participant } from '../session/sessions.ts'
 
 /** The roles of an account at the end of a history that names it. */
 const LOWEST_FIRST = ['gone', 'member', 'owner'] as const
@@ -22,15 +22,17 @@ const openingOf = ({ server }: Pick<Scene, 'server'>, connection: string) =>
  */
 export function noteHeld({
   server,
-  seats,
+  participants,
   heldAt,
-}: Pick<Scene, 'server' | 'seats'> & { readonly heldAt: Map<string, readonly string[]> }): void {
+}: Pick<Scene, 'server' | 'participants'> & {
+  readonly heldAt: Map<string, readonly string[]>
+}): void {
   server.rosters.onAppend((connection, entry) => {
     const { op, device } = payloadOf(entry)
     const { replaces } = openingOf({ server }, connection)
     if (op !== 'add' || replaces === undefined) return
-    const signer = seats.find(({ identity }) => identity.device === device)!
-    heldAt.set(entry, heldBy(signer, replaces).all)
+    const signer = participants.find(({ identity }) => identity.device === device)!
+    heldAt.set(entry, entriesAt(signer, replaces).all)
   })
 }
 
@@ -38,7 +40,7 @@ export function noteHeld({
  * Returns what a device holds of a connection: the branch it keeps, and the entries of all
  * others.
  */
-function heldBy({ state }: Seat, connection: string) {
+function entriesAt({ state }: Participant, connection: string) {
   const stored = state.logs.read('roster', connection)
   return { stored, all: [...stored, ...state.forks.read(connection).map(({ entry }) => entry)] }
 }
@@ -98,8 +100,8 @@ export function checkRoles(scene: Scene, { id, entries }: Truth): void {
 /**
  * Returns the other members of the branch that a device keeps, except those removed in a history.
  */
-export function toInvite(scene: Scene, participant: Seat, { id, members }: Truth): string[] {
-  const { stored, all } = heldBy(participant, id)
+export function toInvite(scene: Scene, participant: Participant, { id, members }: Truth): string[] {
+  const { stored, all } = entriesAt(participant, id)
   const histories = truthsFrom(scene, id, stored.slice(0, 1), all)
   return members
     .map(({ account }) => account)
@@ -116,11 +118,11 @@ export function toInvite(scene: Scene, participant: Seat, { id, members }: Truth
  */
 export function cameBack(
   scene: Scene,
-  participant: Seat,
+  participant: Participant,
   { id, entries, members }: Truth,
 ): string[] {
   const { replaces, actor: opener } = payloadOf(entries[0]!)
-  const { stored, all } = heldBy(participant, replaces ?? id)
+  const { stored, all } = entriesAt(participant, replaces ?? id)
   if (replaces === undefined || stored.length === 0) return []
   const isOpener = opener === participant.identity.account
   const histories = truthsFrom(scene, replaces, isOpener ? stored.slice(0, 1) : stored, all)

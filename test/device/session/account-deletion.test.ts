@@ -24,7 +24,7 @@ import {
   type World,
   connected,
   isIn,
-  takenIn,
+  joinMembers,
   three,
   verifies,
   worldOf,
@@ -67,7 +67,7 @@ const finish = ({ state, keychain, deviceSession }: DeviceUser) =>
 
 const away = () => Promise.reject(new AppError('backend_unavailable', 'It is away.'))
 /** Deletes the account and loses the answer. */
-const unheard = (account: Account): Account => ({
+const withoutAnswer = (account: Account): Account => ({
   ...account,
   account: {
     delete: async (input) => {
@@ -132,7 +132,7 @@ describe('a group', () => {
     world.later()
     assert(await verifies(bob, tablet, id))
     const dan = await world.person('dan')
-    await takenIn(bob, id, [dan])
+    await joinMembers(bob, id, [dan])
     world.later()
     assert(await verifies(dan, cy, id))
   })
@@ -216,7 +216,7 @@ describe('a group', () => {
 it('an account that is deleted while it is added is not added, and nothing else is affected', async (t) => {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await bob.connect()
-  await takenIn(bob, id, [cy])
+  await joinMembers(bob, id, [cy])
   await bob.invite(id, { user_id: ada.id })
   await ada.approve()
   const account = ada.account()
@@ -372,7 +372,7 @@ describe('this device', () => {
   ] as const)
     it(`with a deletion that lost its answer: ${name} deletes the local data`, async (t) => {
       const { ada, entries } = await full(t)
-      await rejects('backend_unavailable', ada.restart(unheard).flow.deleteAccount(), {
+      await rejects('backend_unavailable', ada.restart(withoutAnswer).flow.deleteAccount(), {
         says: /Delete it again/,
       })
       assert.deepEqual(entriesIn(ada, entries), entries)
@@ -388,7 +388,7 @@ describe('this device', () => {
       account: {
         delete: async (input) => {
           await user.device().sync.run('timer')
-          return unheard(account).account.delete(input)
+          return withoutAnswer(account).account.delete(input)
         },
       },
     }))

@@ -7,7 +7,7 @@ import { stamp } from '../../../src/handlers/stamp.ts'
 import { openDevice } from '../../../src/device/device.ts'
 import { openConnection } from '../../../src/device/connections/connections.ts'
 import { storeFacts } from '../../../src/device/identity/identity.ts'
-import { openSeat } from '../../../src/device/session/session.ts'
+import { openDeviceSession } from '../../../src/device/session/session.ts'
 import { AppError } from '../../../src/errors.ts'
 import { memoryKeychain } from '../../keychain/memory.ts'
 import { contextOf } from '../../world/requests.ts'
@@ -54,8 +54,8 @@ const spellings = (secret: Uint8Array) => {
 }
 
 /** Opens the sign-in state again from the same storage. */
-const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
-  openSeat({
+const reopened = ({ state, store, account, now }: Enrolled, keychain = store) =>
+  openDeviceSession({
     state,
     keychain,
     accountOf: () => account,
@@ -117,7 +117,7 @@ describe('signing out', () => {
   it('leaves no identity, here and at the next start', async (t) => {
     const { device } = await populated(t)
     await device.deviceSession.leave()
-    for (const deviceSession of [device.deviceSession, reseated(device)]) {
+    for (const deviceSession of [device.deviceSession, reopened(device)]) {
       assert.deepEqual([deviceSession.identity(), deviceSession.device()], [null, null])
       await rejects('not_signed_in', deviceSession.account().connections.list({}))
       await rejects('not_signed_in', deviceSession.account().keyLogs.read({ account: 'acc_x' }))
@@ -174,7 +174,7 @@ describe('signing out', () => {
   for (const entry of ['vault', 'session', 'device'])
     it(`interrupted by a crash at the keychain entry "${entry}" is finished at the next start`, async (t) => {
       const { device } = await populated(t)
-      const dying = reseated(device, {
+      const dying = reopened(device, {
         ...device.store,
         delete: (name) => {
           if (name === entry) throw new Error('crash')
@@ -182,7 +182,7 @@ describe('signing out', () => {
         },
       })
       await assert.rejects(dying.leave(), /crash/)
-      const deviceSession = reseated(device)
+      const deviceSession = reopened(device)
       assert.equal(deviceSession.identity(), null)
       for (const name of ['device', 'session', 'vault']) assert.equal(device.store.get(name), null)
       assert.deepEqual(device.state.secrets.ids(), [])
@@ -195,7 +195,7 @@ describe('signing in', () => {
     const device = await enrolled(t)
     const { keys: _, keyLog: __, ...facts } = device.identity
     storeFacts(device.state, { ...facts, approved: false })
-    const deviceSession = reseated(device)
+    const deviceSession = reopened(device)
     assert.deepEqual([deviceSession.identity()?.approved, deviceSession.device()], [false, null])
     assert.deepEqual((await deviceSession.account().connections.list({})).items, [])
     deviceSession.take({ ...device.identity, approved: true })
@@ -205,7 +205,7 @@ describe('signing in', () => {
   it('notifies the waiting caller', async (t) => {
     const device = await enrolled(t)
     let calls = 0
-    const deviceSession = openSeat({
+    const deviceSession = openDeviceSession({
       state: device.state,
       keychain: memoryKeychain(),
       accountOf: () => device.account,
@@ -222,7 +222,7 @@ describe('signing in', () => {
     const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
     const { context } = device.account
     let calls = 0
-    const deviceSession = openSeat({
+    const deviceSession = openDeviceSession({
       state: device.state,
       keychain: device.store,
       accountOf: () => ({ ...device.account, context: { ...context, read: ended } }),

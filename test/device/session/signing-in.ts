@@ -5,7 +5,7 @@ import { type Approver, newApprover } from '../../../src/device/approval/approve
 import { openCodes } from '../../../src/device/codes/codes.ts'
 import type { LocalDevice } from '../../../src/device/device.ts'
 import { openIdentity, type Identity } from '../../../src/device/identity/identity.ts'
-import { openSeat } from '../../../src/device/session/session.ts'
+import { openDeviceSession } from '../../../src/device/session/session.ts'
 import type { SignInFlow } from '../../../src/device/session/sign-in-flow.ts'
 import { newSignIn } from '../../../src/device/session/sign-in.ts'
 import type { Unpushed } from '../../../src/device/sync/sync.ts'
@@ -66,7 +66,7 @@ export function newLaptop(
 function laptopOver(server: Place, name: string, parts: Parts) {
   const { state, keychain, now } = parts
   const logged: unknown[] = []
-  const deviceSession = openSeat({
+  const deviceSession = openDeviceSession({
     state,
     keychain,
     accountOf: (identity) =>

@@ -114,14 +114,14 @@ export function orgActivitySuite(name: string, engine: Engine): void {
     }
 
     describe('records of an operation', () => {
-      interface Told {
+      interface Expected {
         readonly event: OrgActivity['event']
         readonly target: string | null
         readonly data?: OrgActivity['data']
       }
       /** Each returns the expected activities, newest first. */
       const ACTS: Readonly<
-        Record<string, (person: Person, organisation: string) => Promise<Told[]>>
+        Record<string, (person: Person, organisation: string) => Promise<Expected[]>>
       > = {
         'a machine account': async ({ account }, organisation_id) => {
           const body = { organisation_id, name: 'billing', key: newKey().jwk }

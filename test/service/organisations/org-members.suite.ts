@@ -176,7 +176,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           { event: 'member_role_changed', actor: admin.id, target: bob.id },
           { event: 'member_role_changed', actor: admin.id, target: mem },
         ])
-        assert.deepEqual(await toldOf(bob), ['org_role_changed'])
+        assert.deepEqual(await notifiedIn(bob), ['org_role_changed'])
         assert.equal((await activeOf(bob))?.role, 'admin')
         assert.equal((await invite(ada, bob.address, 'owner')).role, 'owner')
         assert.equal((await suspend(bob, ada.id)).state, 'suspended', 'it was handed over')
@@ -300,7 +300,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
       })
     })
 
-    const toldOf = async (who: Person) =>
+    const notifiedIn = async (who: Person) =>
       (await who.account.notifications.list({ limit: 5 })).items
         .map(({ kind }) => kind)
         .filter((kind) => /^org_(?!invited)/.test(kind))
@@ -446,10 +446,10 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         })
         for (const move of [activate, suspend])
           await rejects('no_active_organisation', move(bob, bob.id))
-        assert.deepEqual(await toldOf(bob), [], 'they know')
+        assert.deepEqual(await notifiedIn(bob), [], 'they know')
         await activate(ada, bob.id)
         await suspend(ada, bob.id)
-        assert.deepEqual(await toldOf(bob), ['org_suspended', 'org_activated'])
+        assert.deepEqual(await notifiedIn(bob), ['org_suspended', 'org_activated'])
       })
 
       /** Checks whether a query waits for a lock of another transaction. */

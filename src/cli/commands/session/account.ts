@@ -124,7 +124,7 @@ in.`,
   },
 }
 
-interface Whose {
+interface AccountName {
   readonly id: string
   readonly email: string | null
 }
@@ -137,7 +137,7 @@ const nobody = () =>
  *
  * The daemon answers this locally, even if the account server rejects the session.
  */
-async function whoseOf(api: Api): Promise<Whose> {
+async function accountNameOf(api: Api): Promise<AccountName> {
   try {
     const { account_id, email } = await api.signIn.read({})
     if (account_id === null) throw nobody()
@@ -155,7 +155,7 @@ async function whoseOf(api: Api): Promise<Whose> {
  * Asks the user to confirm the deletion.
  * @throws AppError if the user declines, or if there is no terminal
  */
-const confirm = ({ io }: Invocation, { id, email }: Whose): Promise<void> =>
+const confirm = ({ io }: Invocation, { id, email }: AccountName): Promise<void> =>
   withPrompt(io, async (prompt) => {
     if (!prompt.isTerminal)
       throw new AppError(
@@ -187,7 +187,7 @@ another member must become an owner first. If the account server cannot be reach
   args: [0, 0],
   async run(invocation) {
     const { options, withApi, print, say } = invocation
-    const account = await withApi(whoseOf)
+    const account = await withApi(accountNameOf)
     if (options['yes'] !== true) await confirm(invocation, account)
     await withApi((api) => api.account.delete({}))
     print({ account_id: account.id, state: 'deleted' }, [])

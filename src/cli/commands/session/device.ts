@@ -71,7 +71,7 @@ async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<stri
   return one.id
 }
 
-const saidOnce = (name: string) => ({
+const printedOnce = (name: string) => ({
   waiting: `Waiting for "${name}", at most 15 minutes. Run "countersignd login" on that device.`,
   answered: `"${name}" still shows the words of an earlier attempt. Press Enter there, or run "countersignd login" there again.`,
   revealing: null,
@@ -82,7 +82,7 @@ async function ready(api: Api, { io, second }: Invocation, id: string): Promise<
   let seen = await api.approvals.begin({ id })
   const name = shown(seen.device_name)
   for (let printed: string | null = null; seen.state !== 'ready';) {
-    const says = saidOnce(name)[seen.state]
+    const says = printedOnce(name)[seen.state]
     if (says !== null && says !== printed) io.stderr.write(`${says}\n`)
     printed = says ?? printed
     await second()
