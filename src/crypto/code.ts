@@ -66,9 +66,9 @@ mac.message.setUint8(0, 1)
 /**
  * Computes a code as one 36-bit number, in less than a microsecond.
  *
- * Allocates no memory, because some callers compute hundreds of thousands of codes. `midstates` must
- * contain the code key at index `at`, as `keepKey` stored it. `speakers` must contain the speaker's
- * 16 bytes from index `from`.
+ * Allocates no memory, because some callers compute hundreds of thousands of codes. `midstates`
+ * must contain the code key at index `at`, as `keepKey` stored it. `speakers` must contain the
+ * speaker's 16 bytes from index `from`.
  * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1
  */
 export function codeUnder(

@@ -60,7 +60,7 @@ export interface Machine {
   /** Starts `countersignd serve` as a user. */
   serve(uid: number, stateDir: string, env?: NodeJS.ProcessEnv): Promise<Started>
   /**
-   * Starts a Node script as a user and waits for its first line; `heard` returns its later
+   * Starts a Node script as a user and waits for its first line; `received` returns its later
    * output, once that ends with `end`.
    */
   squat(

@@ -12,8 +12,9 @@ type Refusal = ErrorCode | ''
 
 /**
  * Tests every action for every kind of caller.
- * @param of `place`: the fixture and an owner in it, which exist when the tests run; `create`: creates
- *   an item of the owner's organisation; `actions`: by name, with `list` and `create` among them
+ * @param of `place`: the fixture and an owner in it, which exist when the tests run; `create`:
+ *   creates an item of the owner's organisation; `actions`: by name, with `list` and `create` among
+ *   them
  */
 export function testRights(of: {
   place: () => { fixture: OrgFixture; owner: Awaited<ReturnType<OrgFixture['owner']>> }
