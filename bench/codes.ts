@@ -163,11 +163,11 @@ function lookUps(): string {
     index.put(formatId(ID_PREFIX.connection, idOf(n, 0)), keyOf(n), [idOf(n, 1), idOf(n, 2)])
   const windows = [1, 2, 3]
   index.prepare(windows, () => false)
-  const said = Array.from({ length: LOOKUPS }, (_, i) => {
+  const words = Array.from({ length: LOOKUPS }, (_, i) => {
     const n = (i * 7919) % CONNECTIONS
     return codeOf(codeReader(keyOf(n))(2, idOf(n, 2)))
   })
-  return settled(said, (code) => {
+  return settled(words, (code) => {
     if (index.find(code, windows).length === 0) throw new Error('The index lacks these words.')
   })
 }

@@ -7,7 +7,7 @@
  */
 import type { TestContext } from 'node:test'
 import type { Account } from '../src/api/port.ts'
-import { type Desk, worldOf } from '../test/world/world.ts'
+import { type DeviceUser, worldOf } from '../test/world/world.ts'
 import { median, say } from './figures.ts'
 
 const PEOPLE = 50
@@ -46,9 +46,9 @@ function counting(account: Account, bytes: { count: number }): Account {
 /**
  * Measures a sync of a device: milliseconds of wall-clock time and of the processor, and bytes.
  */
-async function measured(desk: Desk) {
+async function measured(owner: DeviceUser) {
   const bytes = { count: 0 }
-  const again = desk.restart((account) => counting(account, bytes))
+  const again = owner.restart((account) => counting(account, bytes))
   const cpu = process.cpuUsage()
   const from = performance.now()
   const { pulled } = await again.sync()

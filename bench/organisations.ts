@@ -13,7 +13,7 @@ import type { Account } from '../src/api/port.ts'
 import { newId } from '../src/crypto/encoding/id.ts'
 import { noteActivities } from '../src/service/organisations/activity-subscribers.ts'
 import { type History, fillHistory, figuresOf } from '../test/service/organisations/org-history.ts'
-import { NOW, type Town, openTown } from '../test/service/organisations/org-subject.ts'
+import { NOW, type OrgFixture, openOrgFixture } from '../test/service/organisations/org-subject.ts'
 import { startPostgres } from '../test/service/postgres.ts'
 import { type Query, overheard, planOf, tap } from './plans.ts'
 import pg from 'pg'
@@ -42,7 +42,7 @@ const closers: (() => unknown)[] = []
 
 interface Bench {
   readonly url: string
-  readonly town: Town
+  readonly fixture: OrgFixture
   /** The owner's account, called without an HTTP request. */
   readonly account: Account
   readonly history: History
@@ -58,10 +58,10 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<unknown>>> = {
   'trend, year': ({ account }) => account.orgAnalytics.trends({ metric: 'stamp', ...YEAR }),
   'trend, 10 y': ({ account }) => account.orgAnalytics.trends({ metric: 'stamp', ...TEN_YEARS }),
   list: ({ account }) => account.orgActivity.list({}),
-  write: ({ town, history: { organisation, actors } }) =>
-    town.hand.db.transaction().execute((trx) =>
+  write: ({ fixture, history: { organisation, actors } }) =>
+    fixture.hand.db.transaction().execute((trx) =>
       noteActivities(trx, organisation, [{ event: 'stamp', actor: actors[0]! }], NOW, {
-        db: town.hand.db,
+        db: fixture.hand.db,
         background: { run: () => undefined, idle: async () => undefined },
         mail: { send: async () => undefined },
         publicUrl: () => '',
@@ -70,11 +70,14 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<unknown>>> = {
 }
 
 async function openBench(url: string, count: number): Promise<Bench> {
-  const town = await openTown({ newPlace: async () => ({ url, file: '' }), replicas: true })
-  closers.push(() => town.close())
-  const owner = await town.owner()
+  const fixture = await openOrgFixture({
+    newPlace: async () => ({ url, file: '' }),
+    replicas: true,
+  })
+  closers.push(() => fixture.close())
+  const owner = await fixture.owner()
   const { organisation } = owner
-  const { db } = town.hand
+  const { db } = fixture.hand
   const ids = Array.from({ length: MEMBERS - 1 }, () => newId('acc_', NOW))
   for (let from = 0; from < ids.length; from += 500) {
     const few = ids.slice(from, from + 500)
@@ -114,13 +117,13 @@ async function openBench(url: string, count: number): Promise<Bench> {
   const begun = performance.now()
   await fillHistory(db, history)
   say(`${count} activities in ${((performance.now() - begun) / 1000).toFixed(1)} s`)
-  const account = town.subject.service.as({
+  const account = fixture.subject.service.as({
     account: owner.id,
     device: owner.device,
     session: owner.enrolment.session.session_id,
     token: null,
   })
-  return { url, town, account, history }
+  return { url, fixture, account, history }
 }
 
 /** Compares the answers with counts of the single activities. Throws if they differ. */

@@ -1,6 +1,6 @@
 /** Checks the English of the repository, a folder at a time. Exits with 1 if there is a fault. */
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { faultsOf, stringFaultsOf, testNameFaultsOf } from './prose.ts'
 
 /** Folders and files that are not checked: vectors and lists of words of others. */
@@ -9,7 +9,10 @@ const FOREIGN = /^test\/(testkit2?|golden|fixtures)\/|^src\/crypto\/wordlist\.ts
 const tracked = execFileSync('git', ['ls-files', '-z', '*.ts', '*.mjs', '*.md'], {
   encoding: 'utf8',
 })
-const paths = tracked.split('\0').filter((path) => path !== '' && !FOREIGN.test(path))
+/** A file may be deleted but still in the index. */
+const paths = tracked
+  .split('\0')
+  .filter((path) => path !== '' && !FOREIGN.test(path) && existsSync(path))
 
 /** The sources with checked names of tests. Their other strings are input and expected output. */
 const WITH_TESTS = /^test\/.*\.ts$/

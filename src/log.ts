@@ -42,8 +42,10 @@ export function newLog(level: Level, write: (line: string) => void): Log {
   return (at, event, fields = {}) => {
     if (RANK[at] > RANK[level]) return
     const given = typeof fields === 'function' ? fields() : fields
-    const told = Object.fromEntries(Object.entries(given).map(([k, value]) => [k, plain(value)]))
-    const line = { time: new Date().toISOString(), level: at, event, ...told }
+    const plainFields = Object.fromEntries(
+      Object.entries(given).map(([k, value]) => [k, plain(value)]),
+    )
+    const line = { time: new Date().toISOString(), level: at, event, ...plainFields }
     write(`${JSON.stringify(line, cut)}\n`)
   }
 }

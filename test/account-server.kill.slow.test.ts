@@ -45,13 +45,13 @@ async function start(t: TestContext, stateDir: string): Promise<Running> {
 test('kill -9 during writes that are repeated with their keys: each is stored once', async (t) => {
   const stateDir = freshFolder(t)
   let server = await start(t, stateDir)
-  const { held } = await signIn(server, 'ada@example.org')
+  const { credentials } = await signIn(server, 'ada@example.org')
   const answers = new Map<string, string>()
 
   /** Repeats a write until a run of the server answers it. */
   async function write(key: string): Promise<void> {
     while (!answers.has(key)) {
-      const answer = await askProven(server, 'POST', '/api/v1/org', held, {
+      const answer = await askProven(server, 'POST', '/api/v1/org', credentials, {
         body: { name: key },
         headers: { 'Idempotency-Key': key },
       }).catch(() => null)
@@ -80,13 +80,13 @@ test('kill -9 during writes that are repeated with their keys: each is stored on
   await Promise.all([worker(), worker(), worker(), worker()])
 
   for (const key of keys) {
-    const { json } = await askProven(server, 'POST', '/api/v1/org', held, {
+    const { json } = await askProven(server, 'POST', '/api/v1/org', credentials, {
       body: { name: key },
       headers: { 'Idempotency-Key': key },
     })
     assert.equal((json as { id: string }).id, answers.get(key))
   }
-  const { json } = await askProven(server, 'GET', '/api/v1/context', held)
+  const { json } = await askProven(server, 'GET', '/api/v1/context', credentials)
   const { organisations } = json as { organisations: { id: string }[] }
   assert.deepEqual(organisations.map(({ id }) => id).toSorted(), [...answers.values()].toSorted())
   await server.close()

@@ -29,20 +29,20 @@ async function replicas(t: Parameters<typeof startAccountServer>[0], url: string
 
 test('a session works at both replicas, and a proof works once for both', async (t) => {
   const [a, b] = await replicas(t, await newDatabase())
-  const { held, id } = await signIn(a, 'ada@example.org')
-  const there = await askProven(b, 'GET', PATH, held)
+  const { credentials, id } = await signIn(a, 'ada@example.org')
+  const there = await askProven(b, 'GET', PATH, credentials)
   assert.equal((there.json as { user: { id: string } }).user.id, id)
   const nonce = there.headers['dpop-nonce'] as string
-  const headers = await proven(a, 'GET', PATH, held, { nonce })
+  const headers = await proven(a, 'GET', PATH, credentials, { nonce })
   assert.equal((await a.request('GET', PATH, { headers })).status, 200)
   assert.equal(says(await b.request('GET', PATH, { headers })), '401 invalid_token')
 })
 
 test('fifty equal requests to two replicas: one operation', async (t) => {
   const [a, b] = await replicas(t, await newDatabase())
-  const { held } = await signIn(a, 'ada@example.org')
+  const { credentials } = await signIn(a, 'ada@example.org')
   const post = (i: number) =>
-    askProven([a, b][i % 2]!, 'POST', '/api/v1/org', held, {
+    askProven([a, b][i % 2]!, 'POST', '/api/v1/org', credentials, {
       body: { name: 'Example' },
       headers: { 'Idempotency-Key': 'k' },
     })
@@ -96,7 +96,7 @@ test('without its database it stays alive and is not ready; later it is ready ag
   const wire = await wireTo(await newDatabase())
   t.after(() => wire.close())
   const server = await startAccountServer(t, { SVC_DATABASE_URL: wire.url })
-  const { held } = await signIn(server, 'ada@example.org')
+  const { credentials } = await signIn(server, 'ada@example.org')
   const status = async (path: string) => (await server.request('GET', path)).status
   assert.deepEqual([await status('/health'), await status('/health/ready')], [200, 200])
   await wire.cut()
@@ -104,10 +104,10 @@ test('without its database it stays alive and is not ready; later it is ready ag
   const ready = await server.request('GET', '/health/ready')
   assert.equal(says(ready), '503 backend_unavailable')
   assert.doesNotMatch(ready.text, /127\.0\.0\.1|postgres|secret/)
-  const refused = await askProven(server, 'GET', PATH, held)
+  const refused = await askProven(server, 'GET', PATH, credentials)
   assert.equal(says(refused), '503 backend_unavailable')
   wire.mend()
   // The pool may hand out a broken connection before it notices the break.
   for (let i = 0; i < 9 && (await status('/health/ready')) !== 200; i++);
-  assert.equal((await askProven(server, 'GET', PATH, held)).status, 200)
+  assert.equal((await askProven(server, 'GET', PATH, credentials)).status, 200)
 })

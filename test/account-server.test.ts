@@ -42,7 +42,7 @@ describe('over SQLite', () => {
   })
 
   const asAda = (method: string, path: string, question = {}) =>
-    askProven(server, method, path, ada.held, question)
+    askProven(server, method, path, ada.credentials, question)
   const nonce = async () => {
     const headers = await proven(server, 'GET', '/health', { key: ada.keys.auth })
     const answer = await server.request('GET', '/device/v1/clock', { headers })
@@ -104,12 +104,12 @@ describe('over SQLite', () => {
   ])
     test(`a session can call GET ${path}, with the nonce from the first rejection`, async () => {
       const without = await server.request('GET', path, {
-        headers: await proven(server, 'GET', path, ada.held),
+        headers: await proven(server, 'GET', path, ada.credentials),
       })
       assert.equal(says(without), '401 invalid_token')
       assert.match(challenge(without) as string, /^DPoP error="use_dpop_nonce"/)
       const given = without.headers['dpop-nonce'] as string
-      const headers = await proven(server, 'GET', path, ada.held, { nonce: given })
+      const headers = await proven(server, 'GET', path, ada.credentials, { nonce: given })
       const answer = await server.request('GET', path, { headers })
       assert.equal(answer.status, 200)
       assert.match(answer.headers['dpop-nonce'] as string, /./)
@@ -123,37 +123,51 @@ describe('over SQLite', () => {
     says: string,
     headers: (n: string) => Promise<Record<string, string>>,
   ][] = [
-    ['alone', '401 invalid_token', async () => ({ Authorization: `Bearer ${ada.held.token}` })],
+    [
+      'alone',
+      '401 invalid_token',
+      async () => ({ Authorization: `Bearer ${ada.credentials.token}` }),
+    ],
     [
       'without a scheme, beside its proof',
       '401 invalid_token',
-      (n) => proven(server, 'GET', PATH, ada.held, { nonce: n, scheme: 'Bearer' }),
+      (n) => proven(server, 'GET', PATH, ada.credentials, { nonce: n, scheme: 'Bearer' }),
     ],
     [
       'as a bound token, without a proof',
       '401 invalid_token',
-      async () => ({ Authorization: `DPoP ${ada.held.token}` }),
+      async () => ({ Authorization: `DPoP ${ada.credentials.token}` }),
     ],
     [
       'with a proof of another key',
       '401 invalid_token',
-      (n) => proven(server, 'GET', PATH, { ...ada.held, key: newDeviceKeys().auth }, { nonce: n }),
+      (n) =>
+        proven(
+          server,
+          'GET',
+          PATH,
+          { ...ada.credentials, key: newDeviceKeys().auth },
+          { nonce: n },
+        ),
     ],
     [
       'with a proof for another path',
       '401 invalid_token',
-      (n) => proven(server, 'GET', '/api/v1/devices', ada.held, { nonce: n }),
+      (n) => proven(server, 'GET', '/api/v1/devices', ada.credentials, { nonce: n }),
     ],
     [
       'with a proof for another server',
       '401 invalid_token',
       (n) =>
-        proven(server, 'GET', PATH, ada.held, { nonce: n, url: `https://evil.example${PATH}` }),
+        proven(server, 'GET', PATH, ada.credentials, {
+          nonce: n,
+          url: `https://evil.example${PATH}`,
+        }),
     ],
     [
       'with a proof for another method',
       '401 invalid_token',
-      (n) => proven(server, 'POST', PATH, ada.held, { nonce: n }),
+      (n) => proven(server, 'POST', PATH, ada.credentials, { nonce: n }),
     ],
   ]
   for (const [name, expected, headers] of thieves)
@@ -234,7 +248,7 @@ describe('over SQLite', () => {
   test('a repeated POST with the same key runs once', async () => {
     const bob = await signIn(server, 'bob@example.org')
     const post = (key: string, name = 'Example') =>
-      askProven(server, 'POST', '/api/v1/org', bob.held, {
+      askProven(server, 'POST', '/api/v1/org', bob.credentials, {
         body: { name },
         headers: { 'Idempotency-Key': key },
       })
@@ -252,7 +266,7 @@ describe('over SQLite', () => {
       if (answer.status === 201) ids.add(answer.text)
       else assert.equal(says(answer), '409 in_progress')
     assert.equal(ids.size, 1)
-    const { json } = await askProven(server, 'GET', PATH, bob.held)
+    const { json } = await askProven(server, 'GET', PATH, bob.credentials)
     const { organisations } = json as { organisations: { name: string }[] }
     assert.deepEqual(organisations.map(({ name }) => name).toSorted(), [
       'Example',
@@ -267,8 +281,8 @@ describe('over SQLite', () => {
       await signIn(server, 'dan@example.org'),
     ]
     const made = await Promise.all(
-      [a, b].map(({ held }) =>
-        askProven(server, 'POST', '/api/v1/org', held, {
+      [a, b].map(({ credentials }) =>
+        askProven(server, 'POST', '/api/v1/org', credentials, {
           body: { name: 'Same' },
           headers: { 'Idempotency-Key': 'same' },
         }),
@@ -279,7 +293,7 @@ describe('over SQLite', () => {
 
   test('the log contains no token and no proof', () => {
     assert(server.log.length > 100)
-    assert(!server.log.some((line) => line.includes(ada.held.token) || line.includes('eyJ')))
+    assert(!server.log.some((line) => line.includes(ada.credentials.token) || line.includes('eyJ')))
   })
 })
 
@@ -306,10 +320,10 @@ describe('the process of the account server', () => {
   test('keeps accounts over a restart', async (t) => {
     const stateDir = freshFolder(t)
     const first = await startAccountServer(t, { SVC_STATE_DIR: stateDir })
-    const { held } = await signIn(first, 'ada@example.org')
+    const { credentials } = await signIn(first, 'ada@example.org')
     await first.close()
     const again = await startAccountServer(t, { SVC_STATE_DIR: stateDir })
-    assert.equal((await askProven(again, 'GET', '/api/v1/context', held)).status, 200)
+    assert.equal((await askProven(again, 'GET', '/api/v1/context', credentials)).status, 200)
   })
 
   test('a taken port leaves the state folder unlocked', async (t) => {

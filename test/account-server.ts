@@ -47,7 +47,7 @@ export async function startAccountServer(
 }
 
 /** The credentials that a device proves possession of. */
-export interface Held {
+export interface Credentials {
   readonly key: KeyPair
   readonly token?: string | undefined
 }
@@ -59,7 +59,7 @@ export async function proven(
   server: { readonly address: string },
   method: string,
   path: string,
-  { key, token }: Held,
+  { key, token }: Credentials,
   of: { nonce?: string; scheme?: string; url?: string } = {},
 ): Promise<Record<string, string>> {
   const { nonce, scheme = 'DPoP', url = server.address + path } = of
@@ -84,11 +84,17 @@ export async function askProven(
   server: TestServer,
   method: string,
   path: string,
-  held: Held,
+  credentials: Credentials,
   { body, headers = {} }: Question = {},
 ): Promise<Answer> {
   const attempt = async (nonce?: string) => {
-    const own = await proven(server, method, path, held, nonce === undefined ? {} : { nonce })
+    const own = await proven(
+      server,
+      method,
+      path,
+      credentials,
+      nonce === undefined ? {} : { nonce },
+    )
     return server.request(method, path, { body, headers: { ...headers, ...own } })
   }
   const first = await attempt()
@@ -97,7 +103,7 @@ export async function askProven(
 }
 
 export interface Device extends Maker {
-  readonly held: Held & { readonly token: string }
+  readonly credentials: Credentials & { readonly token: string }
   readonly refreshToken: string
 }
 
@@ -114,7 +120,7 @@ export async function signIn(server: TestServer, email: string): Promise<Device>
   const { session } = json as { session: { access_token: string; refresh_token: string } }
   return {
     ...maker,
-    held: { key: maker.keys.auth, token: session.access_token },
+    credentials: { key: maker.keys.auth, token: session.access_token },
     refreshToken: session.refresh_token,
   }
 }

@@ -10,6 +10,7 @@ import { readConfig } from '../src/config/config.ts'
 import { serve } from '../src/daemon/daemon.ts'
 import { newLog } from '../src/log.ts'
 import { type Runtime, readRuntime, stateSecret } from '../src/storage/runtime-file.ts'
+import { warnIfNotBuilt } from './built.ts'
 import './declared-errors.ts'
 
 export interface Answer {
@@ -85,9 +86,10 @@ export interface TestDaemon {
 
 /** Starts a daemon; `env` adds to or overrides the settings of the test. */
 export async function startDaemon(env: Record<string, string> = {}): Promise<TestDaemon> {
+  warnIfNotBuilt()
   const stateDir = env['SVC_STATE_DIR'] ?? mkdtempSync(join(tmpdir(), 'countersign-test-'))
   const log: string[] = []
-  const heard = new EventEmitter()
+  const lineEvents = new EventEmitter()
   const config = readConfig({
     SVC_STATE_DIR: stateDir,
     SVC_KEYCHAIN: 'file',
@@ -99,7 +101,7 @@ export async function startDaemon(env: Record<string, string> = {}): Promise<Tes
     config,
     newLog('debug', (line) => {
       log.push(line)
-      heard.emit('line')
+      lineEvents.emit('line')
     }),
   )
   const { address, accountAddress } = daemon
@@ -113,7 +115,7 @@ export async function startDaemon(env: Record<string, string> = {}): Promise<Tes
     async logged(event) {
       const isHere = () =>
         log.some((line) => (JSON.parse(line) as { event: string }).event === event)
-      while (!isHere()) await once(heard, 'line')
+      while (!isHere()) await once(lineEvents, 'line')
     },
     request,
     async token(scope) {

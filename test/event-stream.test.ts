@@ -124,10 +124,10 @@ test('the state of the answer in an event', () => {
 })
 
 test('the error event is read after a break at any place', () => {
-  const told = new AppError('backend_error', 'It broke off.\n"€"', { cause: new Error('secret') })
+  const error = new AppError('backend_error', 'It broke off.\n"€"', { cause: new Error('secret') })
   const expected = { error: 'backend_error', message: 'It broke off.\n"€"' }
   for (const before of ['', delta('a'), 'data: {"cho', 'data: a\r', 'ev', '\n', 'data: a\n']) {
-    const last = read(before, errorEvent(told)).at(-1)!
+    const last = read(before, errorEvent(error)).at(-1)!
     assert.deepEqual(chatFailure(last), expected, JSON.stringify(before))
     assert.equal(deltaOf(last), '')
   }

@@ -14,7 +14,7 @@ import { rowsOf } from '../src/api/rows.ts'
 import { accountTable } from '../src/http/account-listener.ts'
 
 /** Returns the messages for an invalid value: that of the error, and that of each issue. */
-function told(schema: RowSchema, value: unknown): string[] {
+function messagesOf(schema: RowSchema, value: unknown): string[] {
   try {
     parse('query', schema, value)
   } catch (error) {
@@ -61,7 +61,9 @@ describe('an invalid choice gets the whole list', () => {
 
   for (const [way, schema] of found)
     test(way, () => {
-      for (const message of told(v.strictObject({ picked: schema }), { picked: 'nothing of it' })) {
+      for (const message of messagesOf(v.strictObject({ picked: schema }), {
+        picked: 'nothing of it',
+      })) {
         for (const option of schema.options)
           assert(message.includes(JSON.stringify(option)), message)
         assert.match(message, /\.$/)
@@ -99,7 +101,7 @@ describe('long input makes no long answer', () => {
   ]
   for (const [what, schema, value, says] of cases)
     test(what, () => {
-      for (const message of told(schema, value)) {
+      for (const message of messagesOf(schema, value)) {
         assert.match(message, says)
         assert(message.length < 600, `${message.length} characters`)
         assert(message.isWellFormed())
@@ -109,7 +111,7 @@ describe('long input makes no long answer', () => {
   test('a lone surrogate is not quoted', () => {
     // The cut falls within one of them, with one or with two quoting characters before it.
     for (const before of ['', 'x'])
-      for (const message of told(v.strictObject({}), { [before + '😀'.repeat(500)]: 1 }))
+      for (const message of messagesOf(v.strictObject({}), { [before + '😀'.repeat(500)]: 1 }))
         assert(message.isWellFormed(), message)
   })
 })

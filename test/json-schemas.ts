@@ -25,7 +25,7 @@ export function schemasOf(document: Json): (schema: unknown, value: unknown) => 
   const { schemas } = document['components'] as Json
   ajv.addSchema({ $id: 'document', $defs: JSON.parse(resolved(schemas)) as Json })
   const compiled = new Map<string, ReturnType<typeof ajv.compile>>()
-  const told = ({ instancePath, message = '' }: ErrorObject) => `${instancePath} ${message}`
+  const message = ({ instancePath, message = '' }: ErrorObject) => `${instancePath} ${message}`
 
   return (schema, value) => {
     const text = resolved(schema)
@@ -34,7 +34,7 @@ export function schemasOf(document: Json): (schema: unknown, value: unknown) => 
       validate = ajv.compile(JSON.parse(text) as Json)
       compiled.set(text, validate)
     }
-    return validate(value) ? [] : (validate.errors ?? []).map(told)
+    return validate(value) ? [] : (validate.errors ?? []).map(message)
   }
 }
 

@@ -28,11 +28,11 @@ test('a line is a JSON object and a line feed', () => {
 const LEVELS = ['error', 'warn', 'info', 'debug'] as const
 for (const [i, level] of LEVELS.entries())
   test(`level ${level} keeps ${LEVELS.slice(0, i + 1).join(', ')}`, () => {
-    const kept = lines(level, (log) => {
+    const stored = lines(level, (log) => {
       for (const at of LEVELS) log(at, 'event')
     })
     assert.deepEqual(
-      kept.map((line) => (JSON.parse(line) as { level: string }).level),
+      stored.map((line) => (JSON.parse(line) as { level: string }).level),
       LEVELS.slice(0, i + 1),
     )
   })

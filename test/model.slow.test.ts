@@ -49,9 +49,9 @@ test('the model holds for its small bound', { skip, timeout: 900_000 }, async ()
   assert.deepEqual(new Set(found.keys()), MISTAKES)
   assert.deepEqual(found, BROKEN_BY)
   assert.deepEqual(new Set(found.values()), PROMISES)
-  const held = lines.flatMap(
+  const worlds = lines.flatMap(
     (line) => /^(\w+) ENTRIES=.*: holds in \d+ states /.exec(line)?.[1] ?? [],
   )
-  assert.deepEqual(held.toSorted(), WORLDS.toSorted())
+  assert.deepEqual(worlds.toSorted(), WORLDS.toSorted())
   assert.ok(lines.includes('Every line of the model was reached.'))
 })

@@ -159,7 +159,7 @@ describe('a live server', () => {
   test('answers a device as documented', async () => {
     let refused = 0
     for (const { route, path, body } of questions) {
-      const { status, json } = await askProven(server, route.method, path, ada.held, body)
+      const { status, json } = await askProven(server, route.method, path, ada.credentials, body)
       const operation = operationOf(route)
       if (status < 300) {
         assert.equal(status, route.status ?? 200)

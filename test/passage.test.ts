@@ -14,15 +14,15 @@ const LONG: Bounds = { silenceMs: 60_000, wholeMs: 60_000, most: 1_000_000 }
 
 function open(bounds: Partial<Bounds> = {}) {
   const source = new PassThrough()
-  let heard = ''
+  let received = ''
   let ends = 0
   const passing = passage(source, {
     bounds: { ...LONG, ...bounds },
-    told: (why: Break) => new AppError('backend_error', `It is ${why}.`),
-    heard: (bytes) => void (heard += Buffer.from(bytes).toString()),
+    toError: (why: Break) => new AppError('backend_error', `It is ${why}.`),
+    onChunk: (bytes) => void (received += Buffer.from(bytes).toString()),
     ended: async () => void ends++,
   })
-  return { ...passing, source, heard: () => heard, ends: () => ends }
+  return { ...passing, source, received: () => received, ends: () => ends }
 }
 
 const all = async (body: AsyncIterable<Uint8Array>) => {
@@ -35,7 +35,7 @@ const eventOf = (why: Break) =>
 
 describe('a stream relay', () => {
   test('relays bytes as they arrive', async () => {
-    const { source, body, begun, heard, ends } = open()
+    const { source, body, begun, received, ends } = open()
     const reader = body[Symbol.asyncIterator]()
     for (const piece of ['a', '\n\n', 'ü']) {
       source.write(piece)
@@ -46,7 +46,7 @@ describe('a stream relay', () => {
     source.end()
     assert.equal((await next).done, true)
     assert.equal((await reader.next()).done, true, 'and stays so')
-    assert.deepEqual([heard(), ends()], ['a\n\nü', 1])
+    assert.deepEqual([received(), ends()], ['a\n\nü', 1])
   })
 
   test('gives a slow reader everything, and reads little ahead', async () => {
@@ -63,8 +63,8 @@ describe('a stream relay', () => {
   test('ends after the work that follows the end', async () => {
     const source = new PassThrough()
     const work = Promise.withResolvers<void>()
-    const told = () => assert.fail()
-    const { body } = passage(source, { bounds: LONG, told, ended: () => work.promise })
+    const toError = () => assert.fail()
+    const { body } = passage(source, { bounds: LONG, toError, ended: () => work.promise })
     source.end()
     let isOver = false
     const over = all(body).then(() => (isOver = true))
@@ -119,10 +119,10 @@ describe('a stream that breaks', () => {
   ] as const)
     test(`an end that is ${whole ? '' : 'not '}complete`, async () => {
       const source = new PassThrough()
-      const told = (why: Break) => new AppError('backend_error', `It is ${why}.`)
+      const toError = (why: Break) => new AppError('backend_error', `It is ${why}.`)
       let ends = 0
       const ended = async () => void ends++
-      const { body } = passage(source, { bounds: LONG, told, whole: () => whole, ended })
+      const { body } = passage(source, { bounds: LONG, toError, whole: () => whole, ended })
       source.end('half')
       assert.equal(await all(body), `half${ending}`)
       assert.equal(ends, 1)

@@ -24,7 +24,7 @@ const source = (word: string) => `(function (exports, require, module, __filenam
 })`
 
 /** Loads the program in a process of its own and returns its output. */
-function said(build: string): string {
+function output(build: string): string {
   writeFileSync(join(dir, 'beside.cjs'), "module.exports = 'beside'\n")
   const loader = join(import.meta.dirname, '../src/runtime/program.ts')
   const script = `
@@ -40,17 +40,17 @@ const caches = () => readdirSync(dir).filter((name) => name.endsWith('.cache'))
 const whole = (word: string) => `${word} ${file} beside`
 
 test('the program runs as a CommonJS file, and its compile cache is stored by build', () => {
-  assert.equal(said('a'), whole('one'))
+  assert.equal(output('a'), whole('one'))
   assert.deepEqual(caches(), ['program.cjs.a.cache'])
-  const kept = readFileSync(join(dir, 'program.cjs.a.cache'))
-  assert.equal(said('a'), whole('one'))
-  assert.deepEqual(readFileSync(join(dir, 'program.cjs.a.cache')), kept, 'taken as it is')
+  const stored = readFileSync(join(dir, 'program.cjs.a.cache'))
+  assert.equal(output('a'), whole('one'))
+  assert.deepEqual(readFileSync(join(dir, 'program.cjs.a.cache')), stored, 'taken as it is')
 })
 
 test('a build never uses the cache of another of the same length', () => {
-  said('a')
+  output('a')
   writeFileSync(file, source('two'))
-  assert.equal(said('b'), whole('two'))
+  assert.equal(output('b'), whole('two'))
   assert.deepEqual(caches().toSorted(), ['program.cjs.a.cache', 'program.cjs.b.cache'])
 })
 
@@ -58,7 +58,7 @@ test('an invalid cache is written again', () => {
   const path = join(dir, 'program.cjs.a.cache')
   for (const content of ['', 'nonsense', Buffer.alloc(4096)]) {
     writeFileSync(path, content)
-    assert.equal(said('a'), whole('one'))
+    assert.equal(output('a'), whole('one'))
     assert(readFileSync(path).length > 0 && !readFileSync(path).equals(Buffer.from(content)))
   }
 })
@@ -68,7 +68,7 @@ test('the program runs without a writable cache', () => {
   const path = join(dir, 'program.cjs.a.cache')
   rmSync(path, { force: true, recursive: true })
   execFileSync('mkdir', ['-p', join(path, 'full')])
-  assert.equal(said('a'), whole('one'))
+  assert.equal(output('a'), whole('one'))
   assert.deepEqual(
     readdirSync(dir).filter((name) => /\.cache\.\d+$/.test(name)),
     [],

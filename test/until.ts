@@ -9,12 +9,12 @@ const LONGEST_MS = TEST_LIMIT_MS * 0.75
 /**
  * Looks until something is there, and returns it.
  * @param what names it, for the error
- * @param look returns it; a falsy value if it is not there yet
+ * @param read returns it; a falsy value if it is not there yet
  */
-export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {
+export async function until<T>(what: string, read: () => T | Promise<T>): Promise<NonNullable<T>> {
   const end = performance.now() + LONGEST_MS
   for (;;) {
-    const found = await look()
+    const found = await read()
     if (found) return found
     assert(performance.now() < end, `${what}: not there after ${LONGEST_MS / 1000} s`)
     await setImmediate()

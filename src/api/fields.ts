@@ -56,13 +56,13 @@ export const wellFormed = v.check(
  */
 const SEEN = String.raw`[^\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]`
 
-const readable = (max: number, pattern: string, told: string) =>
+const readable = (max: number, pattern: string, message: string) =>
   v.pipe(
     v.string(),
     v.minLength(1, 'Give at least one character.'),
     v.maxLength(max, `Give at most ${max} characters.`),
     wellFormed,
-    v.regex(new RegExp(pattern, 'u'), told),
+    v.regex(new RegExp(pattern, 'u'), message),
   )
 
 /**

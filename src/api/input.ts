@@ -39,7 +39,7 @@ export function invalid(where: Where, issues: readonly Issue[], cause?: unknown)
  * It is longer than LONGEST_TEXT, because redaction can shorten the text before it is cut to that
  * length.
  */
-const told = (text: string): string => redact(text.slice(0, 4 * LONGEST_TEXT))
+const redacted = (text: string): string => redact(text.slice(0, 4 * LONGEST_TEXT))
 
 /**
  * Returns a quote from the request for an error message.
@@ -49,7 +49,7 @@ const told = (text: string): string => redact(text.slice(0, 4 * LONGEST_TEXT))
 const brief = (text: string): string =>
   text.length <= LONGEST_TEXT
     ? redact(text)
-    : `${told(text)
+    : `${redacted(text)
         .slice(0, LONGEST_TEXT)
         .toWellFormed()
         .replace(/\s+\S{0,40}$/, '')}…`
@@ -87,7 +87,7 @@ export function parse(where: Where, schema: RowSchema, value: unknown): unknown 
   const result = safeParse(schema, value, { abortPipeEarly: true })
   if (result.success) return result.output
   const issues = result.issues.slice(0, MOST_ISSUES).map((issue) => ({
-    path: told(getDotPath(issue) ?? '')
+    path: redacted(getDotPath(issue) ?? '')
       .slice(0, LONGEST_TEXT)
       .toWellFormed(),
     message: worded(issue),

@@ -39,22 +39,22 @@ const DONE = { done: true, value: undefined } as const
 /**
  * Relays a stream.
  * @param source must have no other reader; destroyed if it is not read to its end
- * @param of `told`: returns the error for a break; `heard`: called with the bytes as they arrive;
- * `whole`: called at the end, returns whether the stream was complete if its end alone does not
- * show that; `ended`: called once, after the last bytes, and the reader gets the end when its
+ * @param of `toError`: returns the error for a break; `onChunk`: called with the bytes as they
+ * arrive; `whole`: called at the end, returns whether the stream was complete if its end alone does
+ * not show that; `ended`: called once, after the last bytes, and the reader gets the end when its
  * promise has resolved
  */
 export function passage(
   source: Readable,
   of: {
     bounds: Bounds
-    told: (why: Break, cause?: Error) => AppError
-    heard?: (bytes: Uint8Array) => void
+    toError: (why: Break, cause?: Error) => AppError
+    onChunk?: (bytes: Uint8Array) => void
     whole?: () => boolean
     ended?: () => Promise<unknown>
   },
 ): Passage {
-  const { bounds, told, heard, whole: isWhole, ended } = of
+  const { bounds, toError, onChunk, whole: isWhole, ended } = of
   const queue: Uint8Array[] = []
   let ahead = 0
   let bytes = 0
@@ -71,7 +71,7 @@ export function passage(
   }
   function fail(why: Break, cause?: Error): void {
     if (finished !== null) return
-    failure = told(why, cause)
+    failure = toError(why, cause)
     finish()
     source.destroy()
   }
@@ -91,7 +91,7 @@ export function passage(
       return
     }
     queue.push(chunk)
-    heard?.(chunk)
+    onChunk?.(chunk)
     ahead += chunk.length
     if (ahead > AHEAD) source.pause()
     wake()
@@ -136,7 +136,7 @@ export function passage(
     async begun() {
       await more()
       if (queue.length > 0) return
-      const why = failure ?? told('broken')
+      const why = failure ?? toError('broken')
       cut()
       throw why
     },

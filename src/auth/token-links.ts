@@ -17,7 +17,7 @@ const HELD = 'download_links/'
  *
  * It is stored because links survive a restart.
  */
-const heldBy = (token: string) => HELD + token
+const linkKeyOf = (token: string) => HELD + token
 
 export interface TokenLinks {
   /**
@@ -44,7 +44,7 @@ export function newTokenLinks(of: { meta: MetaRows; now: () => number; log: Log 
     get(account, { id, token, expiry }) {
       meta.deleteUpTo(HELD, now())
       // Stored before the request, so that a concurrent revocation ends this link too.
-      meta.set(heldBy(token), now() + DOWNLOAD_LINK_MS)
+      meta.set(linkKeyOf(token), now() + DOWNLOAD_LINK_MS)
       const token_expires_at = expiry === null ? null : timeAt(expiry)
       return account.downloads.create({
         body: { export_id: id, token_id: token, token_expires_at },
@@ -52,11 +52,11 @@ export function newTokenLinks(of: { meta: MetaRows; now: () => number; log: Log 
     },
 
     async end(account, token) {
-      const until = meta.get(heldBy(token)) as number | null
+      const until = meta.get(linkKeyOf(token)) as number | null
       if (until === null) return
       try {
         if (now() < until) await account.downloads.end({ id: token })
-        meta.delete(heldBy(token))
+        meta.delete(linkKeyOf(token))
       } catch (cause) {
         if (!(cause instanceof AppError)) throw cause
         log('warn', 'could not end the download links of a revoked token', { token, cause })

@@ -24,10 +24,10 @@ const PATIENCE_MS = 3_000
  * The first time that an answer takes more than three seconds, the function writes a message.
  */
 export function newWaiting({ stderr }: Pick<Io, 'stderr'>) {
-  let said = false
+  let isPrinted = false
   const say = () => {
-    if (!said) stderr.write('Waiting for the account server …\n')
-    said = true
+    if (!isPrinted) stderr.write('Waiting for the account server …\n')
+    isPrinted = true
   }
   return async <T>(answer: Promise<T>): Promise<T> => {
     const timer = setTimeout(say, PATIENCE_MS)
@@ -45,7 +45,7 @@ const TABLE = { ...rest, ...local }
  * Returns the error to show for an error that the user's token caused.
  * @param trusted whether the command line could do more without the token
  */
-function told(error: AppError, path: string, chosen: string, trusted: boolean): AppError {
+function withRemedy(error: AppError, path: string, chosen: string, trusted: boolean): AppError {
   if (trusted && error.code === 'forbidden' && path.startsWith('/local/'))
     return new AppError(
       'forbidden',
@@ -74,7 +74,7 @@ function apiOver(
       return await waiting(send(request))
     } catch (error) {
       if (chosen === null || !(error instanceof AppError)) throw error
-      throw told(error, request.route.path, chosen, trusted)
+      throw withRemedy(error, request.route.path, chosen, trusted)
     }
   })
 }

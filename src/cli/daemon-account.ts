@@ -33,7 +33,7 @@ const brokenOff = (cause: unknown) =>
 const isOfConnection = (error: unknown): boolean =>
   !(error instanceof AppError) && typeof (error as { code?: unknown }).code === 'string'
 
-const told = (error: unknown): unknown =>
+const toShown = (error: unknown): unknown =>
   error instanceof StartError || isOfConnection(error) ? brokenOff(error) : error
 
 /**
@@ -64,7 +64,7 @@ async function* whole(
   try {
     yield* body
   } catch (error) {
-    throw told(error)
+    throw toShown(error)
   } finally {
     connection.close()
   }
@@ -124,7 +124,7 @@ export function askingDaemon(
         streams = true
         return { value: { ...content, body: whole(sent, connection) }, media }
       } catch (error) {
-        throw told(error)
+        throw toShown(error)
       } finally {
         if (!streams) connection.close()
       }

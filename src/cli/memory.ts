@@ -75,17 +75,17 @@ export function ownHeap(): Heap {
  * Call the function at intervals. Its first call while the process is idle always runs a
  * collection, to free the memory that only the start needed.
  */
-export function newLook(heap: Heap): () => Promise<void> {
-  let kept = 0
+export function newCollection(heap: Heap): () => Promise<void> {
+  let rssAfter = 0
   return async () => {
-    if (heap.busy() > AT_REST || heap.rss() <= kept * GROWN) return
+    if (heap.busy() > AT_REST || heap.rss() <= rssAfter * GROWN) return
     await heap.collect()
-    kept = heap.rss()
+    rssAfter = heap.rss()
   }
 }
 
 /** Checks the memory at intervals. The timer does not keep the process alive. */
 export function giveBackMemory(): void {
-  const look = newLook(ownHeap())
-  setInterval(() => void look(), EVERY_MS).unref()
+  const collect = newCollection(ownHeap())
+  setInterval(() => void collect(), EVERY_MS).unref()
 }

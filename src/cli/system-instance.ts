@@ -45,7 +45,7 @@ const away = () =>
     `The countersignd service of this machine is not running. Start it: sudo systemctl start countersignd. ${MINE}`,
   )
 
-const look = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
+const statOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
 
 /**
  * Returns whether a path exists.
@@ -54,7 +54,7 @@ const look = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEnt
  */
 function isThere(path: string): boolean {
   try {
-    return look(path) !== undefined
+    return statOf(path) !== undefined
   } catch {
     return true
   }
@@ -118,7 +118,7 @@ function behind(link: string): string {
  * @throws StartError `stateUnsafe`
  */
 function stateOf(path: string, owner: number): SystemState {
-  const named = look(path)
+  const named = statOf(path)
   if (named === undefined) throw unsafe(`The service has no state folder ${path}.`)
   requireRoots(path)
   const isLink = named.isSymbolicLink()
@@ -166,7 +166,7 @@ export const isForSystem = ({ system, stateDir }: InstanceFolders, me: number = 
 export function systemInstance(place: InstanceFolders, me: number = self()): SystemInstance | null {
   const { system } = place
   if (system === null || !isForSystem(place, me)) return null
-  const folder = look(system.runtime)
+  const folder = statOf(system.runtime)
   if (folder === undefined) throw away()
   const owner = ownerOf(system.runtime, folder, me)
   const published = readPublished(system.runtime, owner)

@@ -91,8 +91,8 @@ function write(part: Uint8Array, at: number): void {
  * or for a challenge that is not a word index
  */
 export function challengeReader(kc: Uint8Array): (of: ChallengeInput) => number[] {
-  const kept = new Uint32Array(KEPT_WORDS)
-  keepKey(kc, kept, 0)
+  const midstates = new Uint32Array(KEPT_WORDS)
+  keepKey(kc, midstates, 0)
   return ({ window, speaker, listener, challenge, purpose }) => {
     requireLength(speaker, 16, 'a speaker')
     requireLength(listener, 16, 'a listener')
@@ -103,6 +103,6 @@ export function challengeReader(kc: Uint8Array): (of: ChallengeInput) => number[
     write(listener, LISTENER)
     mac.message.setUint16(CHALLENGE, challenge)
     write(purpose.sha256, PURPOSE)
-    return indicesOf(mac.first36(kept, 0))
+    return indicesOf(mac.first36(midstates, 0))
   }
 }

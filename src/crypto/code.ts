@@ -66,13 +66,13 @@ mac.message.setUint8(0, 1)
 /**
  * Computes a code as one 36-bit number, in less than a microsecond.
  *
- * Allocates no memory, because some callers compute hundreds of thousands of codes. `kept` must
- * contain the code key at index `at`, as `keepKey` stored it. `speakers` must contain the speaker's
- * 16 bytes from index `from`.
+ * Allocates no memory, because some callers compute hundreds of thousands of codes. `midstates`
+ * must contain the code key at index `at`, as `keepKey` stored it. `speakers` must contain the
+ * speaker's 16 bytes from index `from`.
  * @throws Refusal `bad_value` for a window that is not an integer from 0 to 2^53 − 1
  */
 export function codeUnder(
-  kept: Uint32Array,
+  midstates: Uint32Array,
   at: number,
   window: number,
   speakers: Uint8Array,
@@ -87,7 +87,7 @@ export function codeUnder(
   message.setUint32(1, Math.floor(window / 2 ** 32))
   message.setUint32(5, window % 2 ** 32)
   for (let i = 0; i < SPEAKER; i++) message.setUint8(9 + i, speakers[from + i]!)
-  return mac.first36(kept, at)
+  return mac.first36(midstates, at)
 }
 
 /** Splits a 36-bit code into its three word indices. */
@@ -112,10 +112,10 @@ export const codeOf = ([a = 0, b = 0, c = 0]: readonly number[]): number =>
 export function codeReader(
   kc: Uint8Array,
 ): (window: number, speaker: Uint8Array) => [number, number, number] {
-  const kept = new Uint32Array(KEPT_WORDS)
-  keepKey(kc, kept, 0)
+  const midstates = new Uint32Array(KEPT_WORDS)
+  keepKey(kc, midstates, 0)
   return (window, speaker) => {
     requireThat(speaker.length === SPEAKER, 'bad_length', 'a speaker must be 16 bytes')
-    return indicesOf(codeUnder(kept, 0, window, speaker, 0))
+    return indicesOf(codeUnder(midstates, 0, window, speaker, 0))
   }
 }

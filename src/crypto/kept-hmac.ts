@@ -75,30 +75,30 @@ function blocksOf(length: number): DataView<ArrayBuffer> {
 }
 
 /**
- * Stores a key (32 bytes) as `KEPT_WORDS` words in `kept`, beginning at index `at`.
+ * Stores a key (32 bytes) as `KEPT_WORDS` words in `midstates`, beginning at index `at`.
  *
  * The words are as secret as the key.
  * @throws Refusal `bad_length`
  */
-export function keepKey(key: Uint8Array, kept: Uint32Array, at: number): void {
+export function keepKey(key: Uint8Array, midstates: Uint32Array, at: number): void {
   requireThat(key.length === 32, 'bad_length', 'a stored key must be 32 bytes')
-  keepHalf(key, 0x36, kept, at)
-  keepHalf(key, 0x5c, kept, at + HALF)
+  keepHalf(key, 0x36, midstates, at)
+  keepHalf(key, 0x5c, midstates, at + HALF)
   for (let i = 0; i < BLOCK; i++) keyBlock.setUint8(i, 0)
 }
 
-function keepHalf(key: Uint8Array, pad: number, kept: Uint32Array, at: number): void {
+function keepHalf(key: Uint8Array, pad: number, midstates: Uint32Array, at: number): void {
   for (let i = 0; i < BLOCK; i++) keyBlock.setUint8(i, (key[i] ?? 0) ^ pad)
   sha.resume(START, 0)
   sha.add(keyBlock)
-  sha.to(kept, at)
+  sha.to(midstates, at)
 }
 
 /**
  * Returns a function that computes MACs over messages of `length` bytes, at most 119.
  *
  * The caller must write the message into `message` before the call. `first36` returns the first 36
- * bits of the MAC as a number. It uses the key that is stored in `kept` at index `at`.
+ * bits of the MAC as a number. It uses the key that is stored in `midstates` at index `at`.
  * @throws Refusal `bad_length`
  */
 export function newKeptHmac(length: number) {
@@ -108,12 +108,12 @@ export function newKeptHmac(length: number) {
   const outer = blocksOf(32)
   return {
     message: inner,
-    first36(kept: Uint32Array, at: number): number {
-      sha.resume(kept, at)
+    first36(midstates: Uint32Array, at: number): number {
+      sha.resume(midstates, at)
       sha.add(inner)
       if (second !== null) sha.add(second)
       sha.write(outer)
-      sha.resume(kept, at + HALF)
+      sha.resume(midstates, at + HALF)
       sha.add(outer)
       return sha.first36()
     },

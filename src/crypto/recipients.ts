@@ -96,9 +96,9 @@ export function rotationDue(
 ): 'now' | 'later' | null {
   const own = roster.members.find((one) => one.account === account)
   if (own === undefined || !isSeated(own, keyLogs)) return null
-  const held = heldMembers(roster, keyLogs)
-  if (roster.rotationPending || held.includes(account)) return 'now'
-  return held.length > 0 ? 'later' : null
+  const suspending = heldMembers(roster, keyLogs)
+  if (roster.rotationPending || suspending.includes(account)) return 'now'
+  return suspending.length > 0 ? 'later' : null
 }
 
 /**

@@ -25,7 +25,7 @@ import { openDevice } from '../device/device.ts'
 import { newReachability } from '../device/sync/reachability.ts'
 import { ownNames } from '../device/system-names.ts'
 import { openIdentity } from '../device/identity/identity.ts'
-import { type DeviceSession, openSeat } from '../device/session/session.ts'
+import { type DeviceSession, openDeviceSession } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import { newSignIn } from '../device/session/sign-in.ts'
 import { embeddedGone } from '../device/identity/refusals.ts'
@@ -78,7 +78,7 @@ interface Daemon {
 
 interface Opened extends Daemon {
   readonly backend: Backend
-  readonly seat: DeviceSession
+  readonly deviceSession: DeviceSession
   readonly signIn: SignInFlow
   readonly secret: Uint8Array
   readonly nonce: string
@@ -135,7 +135,7 @@ export async function openDaemon(
       keychain: keychain.backend,
     }
     const reachability = newReachability({ ready: () => backend.ready(), now })
-    const seat = openSeat({
+    const deviceSession = openDeviceSession({
       state,
       keychain,
       accountOf: (identity) => backend.accountOf(identity, () => signIn.again()),
@@ -157,11 +157,11 @@ export async function openDaemon(
       outcome: (error) => reachability.note(error),
       ...(backend.server === null ? { absent: embeddedGone } : {}),
     })
-    closers.push(() => seat.device()?.firstContacts.close())
+    closers.push(() => deviceSession.device()?.firstContacts.close())
     const signIn = newSignIn({
       state,
       keychain,
-      seat,
+      deviceSession,
       door: backend.door,
       server: backend.server,
       now,
@@ -192,14 +192,24 @@ export async function openDaemon(
       rows: state.tokens,
       now,
       commandLineToken: token,
-      account: () => seat.identity()?.account ?? null,
+      account: () => deviceSession.identity()?.account ?? null,
     })
     closers.push(() => tokens.flush())
     const ask: Home['ask'] = (asked, { body, ...call }) =>
       // The caller's Accept header applies to the answer of the tool, not to this inner request.
       dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
     const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
-    const home: Home = { ...run, now, tokens, tokenLinks, seat, signIn, reachability, log, ask }
+    const home: Home = {
+      ...run,
+      now,
+      tokens,
+      tokenLinks,
+      deviceSession,
+      signIn,
+      reachability,
+      log,
+      ask,
+    }
     const dispatch = newDispatch<Caller>(
       apiTable,
       { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers(backup) },
@@ -224,7 +234,7 @@ export async function openDaemon(
       log,
       close,
       backend,
-      seat,
+      deviceSession,
       signIn,
       secret,
       nonce,
@@ -235,10 +245,10 @@ export async function openDaemon(
     }
     if (isAsked(state)) {
       const { finishDeletion } = await import('../device/session/account-deletion.ts')
-      if (await finishDeletion({ state, keychain, seat, now, log })) tokens.forget()
+      if (await finishDeletion({ state, keychain, deviceSession, now, log })) tokens.forget()
     }
-    if (seat.identity() === null && backend.enrol !== null)
-      seat.take(await backend.enrol(state, keychain))
+    if (deviceSession.identity() === null && backend.enrol !== null)
+      deviceSession.take(await backend.enrol(state, keychain))
     return opened
   } catch (error) {
     await close()
@@ -258,7 +268,7 @@ export async function serve(
   lock?: Lock,
 ): Promise<{ address: string; accountAddress: string | null; close(): Promise<void> }> {
   const daemon = await openDaemon(config, log, lock)
-  const { audit, backend, seat } = daemon
+  const { audit, backend, deviceSession } = daemon
   const credentialsDir = backend.server === null ? null : config.credentialsDir
   const schedule = newSyncSchedule(newTurn({ ...daemon, credentialsDir }))
   const listeners: Pick<Listening, 'close'>[] = []
@@ -270,7 +280,7 @@ export async function serve(
     withdrawAnnouncement(config)
     await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))
     backend.stop()
-    await seat.device()?.sync.idle()
+    await deviceSession.device()?.sync.idle()
     if (hasStarted) audit.record(ofDaemon('stopped'))
     await daemon.close()
   }

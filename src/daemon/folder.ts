@@ -16,12 +16,12 @@ type Folder = Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
  */
 export function requireSameServer(
   folder: Folder,
-  held: Pick<Identity, 'account' | 'server'> | null,
+  stored: Pick<Identity, 'account' | 'server'> | null,
 ): void {
-  if (held === null) return
+  if (stored === null) return
   const { stateDir, backendUrl } = folder
-  if (held.server !== backendUrl)
-    throw new StartError('configuration', otherServer(stateDir, held, backendUrl))
+  if (stored.server !== backendUrl)
+    throw new StartError('configuration', otherServer(stateDir, stored, backendUrl))
   if (backendUrl === null) requireAccount(folder)
 }
 
@@ -42,11 +42,11 @@ function otherServer(
       `The state folder ${stateDir} holds the embedded account ${account}, but the account server ${configured} is configured. ` +
       `Unset SVC_BACKEND_URL and SVC_ENV to continue with that account, or ${elsewhere} and sign in there.`
     )
-  const held = `The state folder ${stateDir} holds the account ${account} of the account server ${server}, but `
+  const beginning = `The state folder ${stateDir} holds the account ${account} of the account server ${server}, but `
   if (configured === null)
-    return `${held}none is configured. Set SVC_BACKEND_URL to ${server}, or ${elsewhere}.`
+    return `${beginning}none is configured. Set SVC_BACKEND_URL to ${server}, or ${elsewhere}.`
   return (
-    `${held}${configured} is configured. Set SVC_BACKEND_URL to ${server} to continue with that account, or ${elsewhere} and ` +
+    `${beginning}${configured} is configured. Set SVC_BACKEND_URL to ${server} to continue with that account, or ${elsewhere} and ` +
     `sign in to ${configured} there. A server that moves to another machine must keep its name, because its devices trust that name.`
   )
 }

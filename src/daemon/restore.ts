@@ -67,7 +67,7 @@ const unopened = (path: string) =>
   )
 
 /** Converts an error of a restore to an error for the user, unless it already is one. */
-function told(error: unknown, path: string, dir: string): unknown {
+function restoreError(error: unknown, path: string, dir: string): unknown {
   if (!(error instanceof Error)) return error
   if (error instanceof Unopened) return error.isFirst ? unopened(path) : cut(path)
   if (error instanceof StartError) return error
@@ -209,7 +209,7 @@ export async function restore(where: Where, path: string, passphrase: string): P
     const { secrets: _secrets, files: _files, ...about } = contents
     return { ...about, ...filled }
   } catch (error) {
-    throw told(error, path, dir)
+    throw restoreError(error, path, dir)
   } finally {
     source.destroy()
   }

@@ -126,12 +126,12 @@ export function newSyncSchedule(
  */
 export function newTurn(of: {
   credentialsDir: string | null
-  seat: Pick<DeviceSession, 'identity' | 'device'>
+  deviceSession: Pick<DeviceSession, 'identity' | 'device'>
   signIn: Pick<SignInFlow, 'machine'>
   log: Log
 }): (trigger: Trigger) => Promise<boolean> {
-  const { credentialsDir, seat, signIn, log } = of
-  let seated = false
+  const { credentialsDir, deviceSession, signIn, log } = of
+  let hasIdentity = false
 
   async function signInByItself(): Promise<boolean> {
     try {
@@ -145,12 +145,12 @@ export function newTurn(of: {
   }
 
   return async (trigger) => {
-    seated ||= seat.identity() !== null
-    if (!seated && !(await signInByItself())) return false
-    const identity = seat.identity()
+    hasIdentity ||= deviceSession.identity() !== null
+    if (!hasIdentity && !(await signInByItself())) return false
+    const identity = deviceSession.identity()
     if (identity === null) return true
-    seated = true
-    const device = seat.device()
+    hasIdentity = true
+    const device = deviceSession.device()
     if (device !== null) {
       const { sync, firstContacts } = device
       firstContacts.wake()

@@ -166,7 +166,7 @@ export const connections: Handlers['connections'] = {
     // account server recognises a repeated roster entry.
     const { words: asked, ...wanted } = body
     if (asked) requireWordsFor(wanted.invite)
-    const account = home.seat.account()
+    const account = home.deviceSession.account()
     const made = await openConnection(local, account, wanted, act)
     if (wanted.invite.length > 0) local.syncSoon()
     const created = decorated(made, local)

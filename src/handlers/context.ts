@@ -29,7 +29,7 @@ export interface Home extends DaemonFacts {
   readonly now: () => number
   readonly tokens: Tokens
   readonly tokenLinks: TokenLinks
-  readonly seat: DeviceSession
+  readonly deviceSession: DeviceSession
   readonly signIn: SignInFlow
   readonly reachability: Pick<Reachability, 'read'>
   readonly log: Log
@@ -107,15 +107,15 @@ class RequestContext implements HandlerContext {
   private made: Act | null
 
   constructor(home: Home, caller: Caller | null, asked: RequestFacts, act: Act | null) {
-    const { seat } = home
-    const account = caller?.machine ?? seat.account()
+    const { deviceSession } = home
+    const account = caller?.machine ?? deviceSession.account()
     this.home = home
     this.caller = caller
     this.asked = asked
     this.byMachine = asked.token !== null && isMachineToken(asked.token)
     this.accept = asked.accept
     this.made = act
-    this.device = this.byMachine ? null : seat.device()
+    this.device = this.byMachine ? null : deviceSession.device()
     this.account = (act === null ? null : account.acting?.(act)) ?? account
   }
 
@@ -136,8 +136,8 @@ class RequestContext implements HandlerContext {
     const { device } = this
     if (device !== null) return device
     if (this.byMachine) throw noDevice()
-    const { seat } = this.home
-    throw seat.identity() === null ? seat.absent() : awaiting()
+    const { deviceSession } = this.home
+    throw deviceSession.identity() === null ? deviceSession.absent() : awaiting()
   }
 
   get act(): Act {

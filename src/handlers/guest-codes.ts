@@ -30,10 +30,10 @@ function decorated(
   const speaks = isTimed && guest.state === 'active' && codes.has(guest.id)
   const isHere = vault.has(guest.id)
   // Shows the label that the user gave on this device, even if the account server returns another.
-  const kept = isHere ? state.guests.get(guest.id) : null
+  const stored = isHere ? state.guests.get(guest.id) : null
   return {
     ...guest,
-    ...(kept === null ? {} : { label: kept.label, expires_at: timeAt(kept.expires_at) }),
+    ...(stored === null ? {} : { label: stored.label, expires_at: timeAt(stored.expires_at) }),
     secret_here: isHere,
     code: speaks ? codes.own(guest.id, now()) : null,
   }

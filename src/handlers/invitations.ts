@@ -43,7 +43,10 @@ export const invitations: Handlers['invitations'] = {
       return namedInvitation(approved, keeper, context.account)
     }
     const { approveByWords } = await import('../device/first-contacts/four-words.ts')
-    const approved = await approveByWords(keeper, context.home.seat.account(), { id, words })
+    const approved = await approveByWords(keeper, context.home.deviceSession.account(), {
+      id,
+      words,
+    })
     return namedInvitation(approved, keeper, context.account)
   },
 
@@ -75,7 +78,7 @@ export const firstContacts: Handlers['firstContacts'] = {
 
 export const contactWords: Handlers['contactWords'] = {
   create: async ({ id }, { local, home }) => {
-    const account = home.seat.account()
+    const account = home.deviceSession.account()
     const { sent } = await account.invitations.list({})
     const invitation = sent.find((one) => one.id === id)
     if (invitation === undefined) throw new AppError('not_found', 'There is no such invitation.')
@@ -88,7 +91,7 @@ export const openLinkRequests: Handlers['openLinkRequests'] = {
   approve: async ({ id }, { home, local, act }) => {
     const { approveRequest } = await import('../device/connections/connections.ts')
     // The signed entry is not part of the idempotent operation, as when a connection is created.
-    const approved = await approveRequest(local, home.seat.account(), id, act)
+    const approved = await approveRequest(local, home.deviceSession.account(), id, act)
     local.syncSoon()
     return approved
   },

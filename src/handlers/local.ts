@@ -68,9 +68,9 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', HandlerCo
   sealKey: {
     // Not part of an idempotent operation, because it may add two log entries, each with its own
     // request.
-    renew: async (_, { home: { seat }, local }) => {
+    renew: async (_, { home: { deviceSession }, local }) => {
       const { renewNow } = await import('../device/sync/seal-renewal.ts')
-      const until = await renewNow(local, seat.account())
+      const until = await renewNow(local, deviceSession.account())
       return { device_id: local.identity.device, old_key_until: timeAt(until) }
     },
   },

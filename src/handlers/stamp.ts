@@ -86,7 +86,7 @@ async function sign(
   device: LocalDevice,
   jti: string,
   digest: Digest,
-  said: { media_type: string | null; context: string | null },
+  metadata: { media_type: string | null; context: string | null },
   at: number,
 ): Promise<string> {
   const { identity } = device
@@ -98,11 +98,11 @@ async function sign(
       dev: identity.device,
       sha256: encodeBase64url(digest.sha256),
       len: digest.len,
-      media_type: said.media_type,
+      media_type: metadata.media_type,
       iat: Math.floor(at / 1000),
       clock: clockOf(device),
       key_log: { seq: log.seq, head: encodeBase64url(log.head) },
-      ctx: said.context,
+      ctx: metadata.context,
       assurance: 'device',
     },
     identity.kid,
@@ -114,14 +114,14 @@ async function sign(
  * Returns the stamp with this id. If the same operation already signed it before an interruption,
  * returns that stamp. Otherwise signs a new one and stores it before any caller gets it.
  */
-async function keptOrSigned(
+async function storedOrSigned(
   { state, requireSession }: LocalDevice,
   jti: string,
   at: number,
   signed: () => Promise<string>,
 ): Promise<StampRow> {
-  const kept = state.stamps.get(jti)
-  if (kept !== null) return kept
+  const stored = state.stamps.get(jti)
+  if (stored !== null) return stored
   const row = { id: jti, jws: await signed(), receipt: null, created_at: at }
   requireSession()
   state.stamps.insert(row)
@@ -155,11 +155,13 @@ async function receiptOf(
 export const stamp: Handlers['stamp'] = {
   create: async ({ body }, { account, local, act }) => {
     const digest = digestOf(body)
-    const said = { media_type: body.media_type ?? null, context: body.context ?? null }
+    const metadata = { media_type: body.media_type ?? null, context: body.context ?? null }
     const { at } = act
     for (let tries = 1; tries <= TRIES; tries++) {
       const jti = operationId(ID_PREFIX.stamp, act, String(tries))
-      const made = await keptOrSigned(local, jti, at, () => sign(local, jti, digest, said, at))
+      const made = await storedOrSigned(local, jti, at, () =>
+        sign(local, jti, digest, metadata, at),
+      )
       const receipt = await receiptOf(local, account, made)
       if (receipt === undefined) continue
       return {

@@ -87,9 +87,9 @@ const without = (authenticated: boolean, summary: string): Found => ({
 /** Returns why the account server rejects this device; null if it seems to accept it. */
 function refusalOf(
   device: LocalDevice | null,
-  seat: Pick<DeviceSession, 'refused'>,
+  deviceSession: Pick<DeviceSession, 'refused'>,
 ): string | null {
-  const refused = device?.sync.refused() ?? seat.refused()
+  const refused = device?.sync.refused() ?? deviceSession.refused()
   if (refused !== null || device === null) return refused
   return readFacts(device.state)?.revoked ? revokedHere().message : null
 }
@@ -112,11 +112,11 @@ function ofDevice(device: LocalDevice, refused: string | null, backend: string):
   }
 }
 
-function found({ byMachine, device, home: { seat, backend } }: HandlerContext): Found {
+function found({ byMachine, device, home: { deviceSession, backend } }: HandlerContext): Found {
   const at = backend()
   if (byMachine) return ofMachine(at)
-  if (seat.identity() === null) return without(false, seat.absent().message)
-  const refused = refusalOf(device, seat)
+  if (deviceSession.identity() === null) return without(false, deviceSession.absent().message)
+  const refused = refusalOf(device, deviceSession)
   if (device !== null) return ofDevice(device, refused, at)
   return without(
     refused === null,

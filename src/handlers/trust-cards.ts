@@ -92,10 +92,10 @@ export const trustCards: Handlers['trustCards'] = {
   list: async (page, { account, device }) => {
     const { items, next_cursor } = await account.trustCards.list(page)
     if (device === null) return { items, next_cursor }
-    const { look } = await keys()
+    const { freshRow } = await keys()
     const cards: TrustCard[] = []
     for (const card of items) {
-      const row = await look(device, account, card)
+      const row = await freshRow(device, account, card)
       cards.push(await decorated(device, card, row))
       // A safety number takes about 10 ms to compute, so other requests get a turn in between.
       await setImmediate()
@@ -211,11 +211,11 @@ export const trust: Handlers['trust'] = {
     if (device === null) return theirs
     const { state, now } = device
     const since = new Date(now() - MONTH_MS).toISOString()
-    const { look } = await keys()
+    const { freshRow } = await keys()
     const { changesSince } = await import('../device/logs/trust-history.ts')
     let [confirmed, changed] = [0, 0]
     for (const card of await every((query) => account.trustCards.list(query))) {
-      const row = await look(device, account, card)
+      const row = await freshRow(device, account, card)
       if (keyStatusOf(row) === 'confirmed') confirmed++
       if (row.newest > 1) changed += changesSince(state, card.user_id, since)
     }

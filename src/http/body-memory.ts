@@ -68,7 +68,7 @@ interface Share {
   /** The number of bodies. The share is deleted when there are none. */
   bodies: number
   /** The memory that the bodies use, in bytes. */
-  held: number
+  bytes: number
   /**
    * The bodies that are being received, each with a function that drops it.
    *
@@ -89,7 +89,7 @@ export function newBodyMemory(): BodyMemory {
   function enter(owner: string): Share {
     let share = shares.get(owner)
     if (share === undefined) {
-      share = { bodies: 0, held: 0, receiving: new Map(), latest: null }
+      share = { bodies: 0, bytes: 0, receiving: new Map(), latest: null }
       shares.set(owner, share)
     }
     share.bodies++
@@ -104,11 +104,11 @@ export function newBodyMemory(): BodyMemory {
   function findIdle(progressing: object): (() => void) | undefined {
     let most = 0
     let found: (() => void) | undefined
-    for (const { held, receiving } of shares.values()) {
-      if (held <= most) continue
+    for (const { bytes, receiving } of shares.values()) {
+      if (bytes <= most) continue
       for (const [key, drop] of receiving) {
         if (key === progressing) continue
-        most = held
+        most = bytes
         found = drop
         break
       }
@@ -121,11 +121,11 @@ export function newBodyMemory(): BodyMemory {
     const share = enter(owner)
     let bytes: Buffer = Buffer.alloc(0)
     let size = 0
-    let held = 0
+    let counted = 0
     const count = (now: number) => {
-      sum += now - held
-      share.held += now - held
-      held = now
+      sum += now - counted
+      share.bytes += now - counted
+      counted = now
     }
     let isReleased = false
     const release = () => {

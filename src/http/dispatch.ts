@@ -356,11 +356,11 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
       return answerOf(row, await valueOf(row, input, caller, request, null))
     const fingerprint = fingerprintOf(request, withoutSecret(route, body))
     let shown: DispatchResult | undefined
-    const kept = await gate.once({ caller: owner, key, fingerprint }, async (act) => {
+    const answer = await gate.once({ caller: owner, key, fingerprint }, async (act) => {
       shown = answerOf(row, await valueOf(row, input, caller, request, act))
       return { ...shown, value: withoutSecret(route, shown.value) }
     })
-    return shown ?? kept
+    return shown ?? answer
   }
 
   /**

@@ -111,7 +111,7 @@ function checkOrigin(
 
 /**
  * Checks everything about a request that needs no look-up.
- * @returns the segments of the path, and the query string; `moved`: the address that the browser
+ * @returns the segments of the path, and the query string; `redirect`: the address that the browser
  * must be redirected to, or null; `asksPeer`: whether the request must also pass `checkPeer`
  * @throws AppError 400 for framing and path, 403 for Host and Origin
  */
@@ -119,7 +119,7 @@ export function guard(
   req: IncomingMessage,
   fields: Fields,
   rules: GuardRules,
-): RequestTarget & { readonly moved: string | null; readonly asksPeer: boolean } {
+): RequestTarget & { readonly redirect: string | null; readonly asksPeer: boolean } {
   checkFraming(req, fields)
   const own = checkHost(fields.host as string, rules)
   const url = req.url as string
@@ -127,8 +127,8 @@ export function guard(
   const path = mark === -1 ? url : url.slice(0, mark)
   const opensElsewhere = checkOrigin(req.method, fields, own, path, rules)
   const { segments, query } = splitTarget(url)
-  const moved = opensElsewhere ? own + url : null
-  return { segments, query, moved, asksPeer: path === rules.tokenPath }
+  const redirect = opensElsewhere ? own + url : null
+  return { segments, query, redirect, asksPeer: path === rules.tokenPath }
 }
 
 /**

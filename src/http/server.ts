@@ -174,7 +174,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   }
 
   /** Looks up the peer's uid, once for each connection. */
-  function look(connection: Connection): Promise<void> {
+  function readPeer(connection: Connection): Promise<void> {
     return (connection[LOOK] ??= askPeerUid(connection).then((uid) => {
       connection[PEER] = uid
     }))
@@ -205,7 +205,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     // After a request to upgrade, the bytes may belong to the other protocol.
     if (fields.upgrade !== undefined) end(connection, res)
     try {
-      const { segments, query, moved, asksPeer } = guard(req, fields, rules)
+      const { segments, query, redirect, asksPeer } = guard(req, fields, rules)
       const nonce = fields['countersign-nonce']
       if (options.prove !== undefined && nonce !== undefined)
         res.setHeader('Countersign-Proof', options.prove(nonce))
@@ -215,12 +215,12 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (proofNonce !== undefined && proof !== undefined)
         res.setHeader('DPoP-Nonce', await proofNonce())
       const isRecorded = options.record !== undefined && !isProbe(req)
-      if ((asksPeer || isRecorded) && connection[PEER] === undefined) await look(connection)
+      if ((asksPeer || isRecorded) && connection[PEER] === undefined) await readPeer(connection)
       if (asksPeer) checkPeer(peer(), rules)
       if (isLate) throw shuttingDown()
-      if (moved !== null) {
+      if (redirect !== null) {
         // RFC 9110 section 15.4.8. The browser keeps the part after `#`.
-        sendJson(res, requestId, 307, undefined, { Location: moved })
+        sendJson(res, requestId, 307, undefined, { Location: redirect })
         return
       }
       const { scheme, token, digest } = credentialOf(connection, fields, proofNonce !== undefined)
@@ -269,7 +269,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (unread || code === 'bad_request') end(connection, res)
       if (unread) turns.drop(connection)
       if (!isDispatched && options.record !== undefined) {
-        if (connection[PEER] === undefined) await look(connection)
+        if (connection[PEER] === undefined) await readPeer(connection)
         options.record(refusalOf(requestId, peer, code))
       }
       // Being shut down is not a failure.
@@ -290,9 +290,9 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       guard(req, fieldsOf(req), rules)
       throw new AppError('expectation_failed', 'The only supported expectation is 100-continue.')
     } catch (error) {
-      const told = toAppError(error)
+      const failure = toAppError(error)
       end(req.socket, res)
-      sendJson(res, newRequestId(), statusOf(told.code), told)
+      sendJson(res, newRequestId(), statusOf(failure.code), failure)
     }
   }
 

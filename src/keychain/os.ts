@@ -131,9 +131,9 @@ export async function probe(stateDir: string, store: string): Promise<boolean> {
   try {
     const keychain = await osKeychain(stateDir, store)
     keychain.set('probe', store)
-    const kept = keychain.get('probe') === store
+    const isUsable = keychain.get('probe') === store
     keychain.delete('probe')
-    return kept
+    return isUsable
   } catch {
     return false
   }

@@ -30,7 +30,7 @@ export function checkBox(of: {
   wordsOf: (speaker: PageSpeaker, window: number) => Promise<readonly string[]>
   accept: (window: number) => boolean
 }): CheckBox {
-  const heard = element('heard', HTMLInputElement)
+  const input = element('heard', HTMLInputElement)
   const verdict = element('verdict', HTMLElement)
   const suggestions = element('suggestions', HTMLElement)
   let accepted: { window: number; at: string } | null = null
@@ -50,13 +50,13 @@ export function checkBox(of: {
   const clear = () => {
     latest += 1
     accepted = null
-    heard.value = ''
+    input.value = ''
     show('', '')
   }
 
   const check = async () => {
     const mine = ++latest
-    const typed = heard.value
+    const typed = input.value
     const window = await of.window()
     if (mine !== latest) return
     const found = await checkWords(typed, window, of.wordsOf, of.accept)
@@ -66,10 +66,10 @@ export function checkBox(of: {
     verdict.dataset['verdict'] = found.kind
     if (found.kind === 'theirs') {
       accepted = { window: found.window, at: new Date().toLocaleTimeString() }
-      heard.value = ''
+      input.value = ''
     }
     if (found.kind === 'unknown') offer(found.word, found.suggestions)
-    if (found.kind === 'count' || found.kind === 'wrong') heard.select()
+    if (found.kind === 'count' || found.kind === 'wrong') input.select()
   }
 
   const offer = (word: string, near: readonly string[]) => {
@@ -77,9 +77,9 @@ export function checkBox(of: {
       const button = make('button', 'quiet', each)
       button.type = 'button'
       button.addEventListener('click', () => {
-        heard.value = replaceUnknown(heard.value, word, each)
+        input.value = replaceUnknown(input.value, word, each)
         show('', '')
-        heard.focus()
+        input.focus()
       })
       suggestions.append(button)
     }
@@ -90,10 +90,10 @@ export function checkBox(of: {
     event.preventDefault()
     void check()
   })
-  heard.addEventListener('input', () => {
+  input.addEventListener('input', () => {
     // The verdict applies to the words that were checked, so it is removed as soon as others are
     // typed.
-    if (heard.value === '') return
+    if (input.value === '') return
     latest += 1
     accepted = null
     show('', '')

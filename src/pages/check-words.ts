@@ -24,9 +24,9 @@ export async function checkWords(
   wordsOf: (speaker: PageSpeaker, window: number) => Promise<readonly string[]>,
   accept: (window: number) => boolean,
 ): Promise<Verdict> {
-  let heard: string
+  let typed: string
   try {
-    heard = parseWords(input, 3).words.join(' ')
+    typed = parseWords(input, 3).words.join(' ')
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { found = 0, word, suggestions = [] } = error.details
@@ -36,7 +36,7 @@ export async function checkWords(
   const windows = [window, window - 1, window + 1]
   const spokenIn = async (speaker: PageSpeaker) => {
     const all = await Promise.all(windows.map((each) => wordsOf(speaker, each)))
-    return windows.find((_, i) => all[i]!.join(' ') === heard)
+    return windows.find((_, i) => all[i]!.join(' ') === typed)
   }
   const [theirs, own] = await Promise.all([spokenIn('owner'), spokenIn('guest')])
   if (theirs !== undefined) {
@@ -72,8 +72,8 @@ export function replaceUnknown(input: string, word: string, by: string): string 
 function replaceIn(run: string, by: string): string {
   let best = { unlike: Infinity, text: by }
   const start = listWords(run)
-  for (let kept = 0; kept <= start.length; kept++) {
-    const before = start.slice(0, kept)
+  for (let count = 0; count <= start.length; count++) {
+    const before = start.slice(0, count)
     const from = before.join('').length
     for (let end = from + 1; end <= run.length; end++) {
       const after = listWords(run.slice(end))

@@ -44,7 +44,7 @@ function run(main: HTMLElement, fragment: string): void {
   const code = element('code', HTMLElement)
   const device = element('device', HTMLElement)
   const words = element('words', HTMLElement)
-  const kept = element('kept', HTMLElement)
+  const storageNote = element('kept', HTMLElement)
 
   let key: CryptoKey | null = null
   let stored = false
@@ -71,11 +71,11 @@ function run(main: HTMLElement, fragment: string): void {
   const showWords = async (window: number) => {
     const used = key
     if (used === null) return
-    const said = await readGuestWords(used, window, speakers.guest)
+    const guestWords = await readGuestWords(used, window, speakers.guest)
     if (used !== key || words.dataset['window'] === String(window)) return
     words.dataset['window'] = String(window)
     // Separated by spaces, so that the words are read aloud and copied as three words.
-    words.replaceChildren(...said.flatMap((word) => [make('span', '', word), ' ']))
+    words.replaceChildren(...guestWords.flatMap((word) => [make('span', '', word), ' ']))
   }
 
   const tick = (window: number, seconds: number) => {
@@ -130,7 +130,7 @@ function run(main: HTMLElement, fragment: string): void {
     }
     key = found
     say(notice, '', '')
-    kept.textContent = stored
+    storageNote.textContent = stored
       ? 'This browser stores the code, so you can reload this page. If this is not your own device, remove the code after the call.'
       : 'This browser does not store the code. If you reload this page, open the full link again.'
     await clock.settle()

@@ -10,8 +10,8 @@ const STORE = 'code-keys'
 
 /** Stores a key. Returns whether the browser stored it. */
 export async function keep(id: string, key: CryptoKey): Promise<boolean> {
-  const kept = await run('readwrite', (store) => store.put(key, id))
-  return kept !== null
+  const stored = await run('readwrite', (store) => store.put(key, id))
+  return stored !== null
 }
 
 /** Returns the key stored for this guest code; null if there is none. */

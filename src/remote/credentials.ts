@@ -32,7 +32,7 @@ export interface Credentials {
    */
   refused(token: string | null): boolean
   /** Converts an error of the server to the error that the caller sees. */
-  told(error: AppError): AppError
+  toError(error: AppError): AppError
 }
 
 /** What proofs need from the server's earlier answers. */
@@ -66,7 +66,7 @@ export const noCredentials: Credentials = {
   token: async () => null,
   headers: async () => ({}),
   refused: () => false,
-  told: asItIs,
+  toError: asItIs,
 }
 
 /** Authenticates by a key, before there is a session. */
@@ -81,7 +81,7 @@ export const bearerCredentials = (token: string): Credentials => ({
   headers: async () => ({ Authorization: `Bearer ${token}` }),
   refused: () => false,
   // The caller sent this token itself, so its error carries the challenge (RFC 6750 section 3).
-  told: (error) =>
+  toError: (error) =>
     statusOf(error.code) === 401
       ? new AppError(error.code, error.message, {
           details: error.details,
@@ -142,6 +142,6 @@ export function deviceSession(
       if (current?.token === token) current = null
       return true
     },
-    told: notSignedIn,
+    toError: notSignedIn,
   }
 }

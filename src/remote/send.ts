@@ -231,7 +231,7 @@ export function newSend(
         // An earlier attempt deleted the resource, and its answer was lost.
         const isGone = error.code === 'not_found' && method === 'DELETE' && !('reply' in route)
         if (isGone && again) return undefined
-        throw who.told(error)
+        throw who.toError(error)
       }
     }
     return persist(attempt, { repeatable, wait, outage })

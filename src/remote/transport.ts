@@ -237,7 +237,7 @@ export function openTransport(of: {
           settle()
           const { body: stream } = passage(res, {
             bounds: { silenceMs: timeouts.silenceMs, wholeMs: timeouts.streamMs, most: LARGEST },
-            told: (why, cause) => streamFault(origin, why, cause),
+            toError: (why, cause) => streamFault(origin, why, cause),
           })
           resolve({ status, headers, body: Buffer.alloc(0), stream, sentAt, answeredAt })
           return

@@ -54,10 +54,10 @@ export function loadProgram(file: string, build: string): unknown {
   const wrapped = script.runInThisContext() as (...scope: unknown[]) => void
   wrapped(module.exports, createRequire(file), module, file, dirname(file))
   if (cachedData === undefined || script.cachedDataRejected === true) {
-    let kept = false
+    let isStored = false
     const once = () => {
-      if (!kept) keep(script, path)
-      kept = true
+      if (!isStored) keep(script, path)
+      isStored = true
     }
     setTimeout(once, SETTLED_MS).unref()
     process.once('exit', once)

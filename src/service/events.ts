@@ -31,6 +31,23 @@ interface InOrganisation {
   readonly at: number
 }
 
+/** The inviting account, its name for the connection, and its invitations' message and validity. */
+export interface Inviter {
+  readonly account: string
+  readonly connection: string
+  readonly name: string
+  /** The message to the invited people. */
+  readonly message: string | null
+  /** How long the invitations are valid, in milliseconds. */
+  readonly goodForMs: number
+}
+
+/** The invited account or mailbox. */
+export interface InvitationTarget {
+  readonly account: string | null
+  readonly email: string | null
+}
+
 /** Changes of an account and its keys. */
 type AccountEvent =
   /** A device of the account enrolled, or renewed its session. */
@@ -110,16 +127,8 @@ type ConnectionEvent =
   | {
       readonly type: 'invitation.sent'
       readonly invitation: string
-      readonly by: {
-        readonly account: string
-        readonly connection: string
-        readonly name: string
-        /** The message to the invited people. */
-        readonly message: string | null
-        /** How long the invitations are valid, in milliseconds. */
-        readonly goodForMs: number
-      }
-      readonly target: { readonly account: string | null; readonly email: string | null }
+      readonly by: Inviter
+      readonly target: InvitationTarget
       readonly at: number
     }
   | {

@@ -135,7 +135,7 @@ export async function openService(of: {
     const db = await queriesOver(engine)
     const receiptKey = lazyReceiptKey(db)
     const seenOnce = newSeenOnce({ db, background, now })
-    const told = { publicUrl, version, started, now }
+    const settings = { publicUrl, version, started, now }
     background.run(() => resumeExports(db))
     const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {
       await engine.scrub(db)
@@ -147,7 +147,7 @@ export async function openService(of: {
       onceMade(async () => (await import('./subscribers.ts')).subscribers(whole)),
     )
     const made = { db, receiptKey, mail, events, operator, assistant, background, seenOnce, scrub }
-    const whole: ServiceContext = { ...made, logPages, ...told }
+    const whole: ServiceContext = { ...made, logPages, ...settings }
     return whole
   }
   const closing = new AbortController()

@@ -186,7 +186,7 @@ export function formerEpochRows(db: DatabaseSync) {
      where kept_at <= ? or looked_at > ? or id is null
        or connections.epoch > former_epochs.epoch + 1`,
   )
-  const look = statement(db, 'update former_epochs set looked_at = ? where looked_at < ?')
+  const advanceTo = statement(db, 'update former_epochs set looked_at = ? where looked_at < ?')
   const remove = statement(db, 'delete from former_epochs where connection = ?')
   const idsOf = (rows: readonly { connection: string }[]) => rows.map((row) => row.connection)
   return {
@@ -210,8 +210,8 @@ export function formerEpochRows(db: DatabaseSync) {
     over: (keptUntil: number, lookedAfter: number): string[] =>
       idsOf(over.all(keptUntil, lookedAfter)),
     /** Stores that the clock was read at `at`. Stored times never decrease. */
-    look(at: number): void {
-      look.run(at, at - LOOK_MS)
+    advance(at: number): void {
+      advanceTo.run(at, at - LOOK_MS)
     },
     delete(connection: string): void {
       remove.run(connection)

@@ -34,7 +34,7 @@ export function openDatabase(
     requireNotLost(dir, path)
     prepareFile(path, {
       fill: (made) => migrate(made, migrations),
-      look: (found) => refuseOther(found, path, migrations),
+      check: (found) => refuseOther(found, path, migrations),
     })
     db = new DatabaseSync(path, { timeout: BUSY_MS, enableForeignKeyConstraints: true })
     db.exec('pragma journal_mode = wal; pragma synchronous = full')
@@ -127,7 +127,7 @@ const KEPT_OF_NOBODY = ['replays_highest']
  *   too
  */
 export function wipe(db: DatabaseSync, all = false): void {
-  const kept = all ? KEPT_OF_NOBODY : KEPT
+  const retained = all ? KEPT_OF_NOBODY : KEPT
   const tables = db
     .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
     .all() as { name: string }[]
@@ -135,7 +135,8 @@ export function wipe(db: DatabaseSync, all = false): void {
   db.exec('pragma secure_delete = on')
   try {
     transaction(db, () => {
-      for (const { name } of tables) if (!kept.includes(name)) db.exec(`delete from main.${name}`)
+      for (const { name } of tables)
+        if (!retained.includes(name)) db.exec(`delete from main.${name}`)
     })
   } finally {
     db.exec('pragma secure_delete = off')

@@ -61,11 +61,11 @@ export function replacementRows(db: DatabaseSync) {
        join connections on id = forked.connection and hold = 'roster_forked'
      order by seen_at, connection`,
   )
-  const judged = statement<{ replaced_by: string | null; settled: number }>(
+  const replacementOf = statement<{ replaced_by: string | null; settled: number }>(
     db,
     'select replaced_by, settled from forked where connection = ?',
   )
-  const judge = statement(
+  const update = statement(
     db,
     `update forked set replaced_by = ?, settled = ?
      where connection = ? and (replaced_by is not ? or settled != ?)`,
@@ -96,13 +96,13 @@ export function replacementRows(db: DatabaseSync) {
     /** Returns the stored forked connections that still exist on this device, oldest first. */
     forked: (): ForkedRow[] => forked.all(),
     /** Returns the id of the connection that replaces a forked one; null if there is none. */
-    inPlaceOf: (forked: string): string | null => judged.get(forked)?.replaced_by ?? null,
+    inPlaceOf: (forked: string): string | null => replacementOf.get(forked)?.replaced_by ?? null,
     /** Checks whether all members of a forked connection are members of its replacement. */
-    isSettled: (forked: string): boolean => judged.get(forked)?.settled === 1,
+    isSettled: (forked: string): boolean => replacementOf.get(forked)?.settled === 1,
     /** Stores the replacement of a forked connection; returns whether that changed the row. */
-    judge(forked: string, replacedBy: string | null, isSettled: boolean): boolean {
+    setReplacement(forked: string, replacedBy: string | null, isSettled: boolean): boolean {
       const settled = Number(isSettled)
-      return judge.run(replacedBy, settled, forked, replacedBy, settled) > 0
+      return update.run(replacedBy, settled, forked, replacedBy, settled) > 0
     },
     /** Stores that a connection replaces another one. */
     put({ connection, replaces, opener }: ReplacementRow): void {

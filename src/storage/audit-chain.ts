@@ -66,23 +66,23 @@ function walk(
   for (const file of names) {
     for (const [index, text] of linesOf(join(dir, file), check).entries()) {
       const row = index + 1
-      const said = readLine(text)
-      if (said === null) {
+      const parsed = readLine(text)
+      if (parsed === null) {
         // The line after a truncated line contains the truncated line's hash, as usual.
         cut++
         number++
       } else {
-        if (head === null) before = said.line - 1
+        if (head === null) before = parsed.line - 1
         // The line before the first existing line was deleted. The very first line has no previous
         // line.
-        const expected = head ?? (said.line === 1 ? BEGINNING : said.prev)
-        if (said.prev !== expected)
+        const expected = head ?? (parsed.line === 1 ? BEGINNING : parsed.prev)
+        if (parsed.prev !== expected)
           return report({ file, row, what: 'does not follow from the previous line' })
-        if (head !== null && said.line !== number + 1)
-          return report({ file, row, what: `has the number ${said.line}, not ${number + 1}` })
-        number = said.line
-        from ??= said.at
-        to = said.at
+        if (head !== null && parsed.line !== number + 1)
+          return report({ file, row, what: `has the number ${parsed.line}, not ${number + 1}` })
+        number = parsed.line
+        from ??= parsed.at
+        to = parsed.at
       }
       lines++
       head = linkOf(Buffer.from(text, 'latin1'))

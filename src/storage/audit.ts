@@ -54,7 +54,7 @@ const canWait = ({ route, outcome }: Deed) =>
   outcome === 'started' || (outcome === 'done' && route?.startsWith('GET ') === true)
 
 /** An event with the values that are known only when the event occurs. */
-interface Told extends Deed {
+interface QueuedEvent extends Deed {
   readonly at: number
   readonly uid: number | null
   /** The number of rejected requests without a line since the previous event. */
@@ -105,14 +105,14 @@ export function openAudit(where: {
   let rest = Buffer.from(end.isCut ? '\n' : '')
   let waiting = ''
   /** Events that have no line yet. */
-  let told: Told[] = []
+  let queued: QueuedEvent[] = []
   let planned: NodeJS.Timeout | undefined
   let fails = false
   let closed = false
   let lost = 0
   /** Rejected requests without a line: since the last recorded event, and since the last line. */
   let unlisted = 0
-  let unsaid = 0
+  let unlistedSinceLine = 0
   let minute = 0
   let anonymous = 0
 
@@ -123,8 +123,8 @@ export function openAudit(where: {
     return ++anonymous <= ANONYMOUS_A_MINUTE
   }
 
-  function lineOf({ at, requestId, uid, created, ...deed }: Told): string {
-    const said: AuditLine = {
+  function lineOf({ at, requestId, uid, created, ...deed }: QueuedEvent): string {
+    const contents: AuditLine = {
       line: line + 1,
       at: new Date(at).toISOString(),
       request_id: requestId,
@@ -134,11 +134,11 @@ export function openAudit(where: {
       status: deed.status,
       outcome: deed.outcome,
       created,
-      unlisted: unsaid || undefined,
+      unlisted: unlistedSinceLine || undefined,
       lost: lost || undefined,
       prev: linkOf(last),
     }
-    return JSON.stringify(said)
+    return JSON.stringify(contents)
   }
 
   /** Closes and renames the current file. The next write creates a new one. */
@@ -166,8 +166,8 @@ export function openAudit(where: {
     if (size >= longest) turnOver()
   }
 
-  function add(one: Told): void {
-    unsaid += one.unlisted
+  function add(one: QueuedEvent): void {
+    unlistedSinceLine += one.unlisted
     if (rest.length + waiting.length > MOST_WAITING) {
       lost++
       return
@@ -175,15 +175,15 @@ export function openAudit(where: {
     last = lineOf(one)
     waiting += `${last}\n`
     line++
-    unsaid = 0
+    unlistedSinceLine = 0
     lost = 0
   }
 
   function flush(): void {
     clearTimeout(planned)
     planned = undefined
-    for (const one of told) add(one)
-    told = []
+    for (const one of queued) add(one)
+    queued = []
     try {
       write()
       if (fails) log('info', 'audit log written again')
@@ -204,7 +204,7 @@ export function openAudit(where: {
       const at = now()
       if (deed.token === null && (deed.status ?? 0) >= 400 && !isListed(at)) unlisted++
       else {
-        told.push({ ...deed, at, uid: deed.peer(), unlisted })
+        queued.push({ ...deed, at, uid: deed.peer(), unlisted })
         unlisted = 0
         if (canWait(deed)) planned ??= setTimeout(flush, TOGETHER_MS)
         else flush()

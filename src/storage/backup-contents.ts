@@ -96,7 +96,7 @@ export async function contentsFrom(
   files: () => AsyncGenerator<{ name: string; bytes: AsyncGenerator<Buffer, void> }, void>
 }> {
   const from = plain[Symbol.asyncIterator]()
-  let held: Buffer = Buffer.alloc(0)
+  let buffered: Buffer = Buffer.alloc(0)
   const more = async (): Promise<Buffer | null> => {
     const { value, done } = await from.next()
     return done === true ? null : value
@@ -109,7 +109,7 @@ export async function contentsFrom(
       if (some === null) break
       const end = some.indexOf(LINE_FEED)
       if (end !== -1) {
-        held = some.subarray(end + 1)
+        buffered = some.subarray(end + 1)
         return Buffer.concat([...parts, some.subarray(0, end)])
       }
       parts.push(some)
@@ -120,13 +120,13 @@ export async function contentsFrom(
 
   async function* take(bytes: number): AsyncGenerator<Buffer, void> {
     for (let left = bytes; left > 0;) {
-      if (held.length === 0) {
+      if (buffered.length === 0) {
         const some = await more()
         if (some === null) throw strange(path)
-        held = some
+        buffered = some
       }
-      const part = held.subarray(0, left)
-      held = held.subarray(part.length)
+      const part = buffered.subarray(0, left)
+      buffered = buffered.subarray(part.length)
       left -= part.length
       yield part
     }
@@ -137,7 +137,7 @@ export async function contentsFrom(
     contents,
     async *files() {
       for (const { name, size: bytes } of contents.files) yield { name, bytes: take(bytes) }
-      for (let rest: Buffer | null = held; rest !== null; rest = await more())
+      for (let rest: Buffer | null = buffered; rest !== null; rest = await more())
         if (rest.length > 0) throw strange(path)
     },
   }

@@ -95,16 +95,16 @@ export function unopened(path: string, cause: unknown): StartError {
  * A new database has a temporary name until it is complete. An existing one is inspected through a
  * read-only connection, which changes no file. A writing connection would move the write-ahead log
  * into the database when it closes.
- * @param of `fill`: writes the content of a new database; `look`: throws for a database that must
+ * @param of `fill`: writes the content of a new database; `check`: throws for a database that must
  * not be opened
  * @throws StartError if the file is too short or was deleted; and the errors of SQLite and node:fs
  */
 export function prepareFile(
   path: string,
-  of: { fill: (db: DatabaseSync) => void; look: (db: DatabaseSync) => void },
+  of: { fill: (db: DatabaseSync) => void; check: (db: DatabaseSync) => void },
 ): void {
   // If the path is a link, SQLite keeps the write-ahead log next to the target of the link.
-  if (existsSync(path)) inspect(realpathSync(path), of.look)
+  if (existsSync(path)) inspect(realpathSync(path), of.check)
   else create(path, of.fill)
 }
 
@@ -120,14 +120,14 @@ function isCutInPage(path: string, db: DatabaseSync, size: number): boolean {
   return size % page !== 0 && (log === undefined || log.size === 0)
 }
 
-function inspect(path: string, look: (db: DatabaseSync) => void): void {
+function inspect(path: string, check: (db: DatabaseSync) => void): void {
   const { size } = statSync(path)
   if (size < SMALLEST) throw damaged(path)
   // SQLite creates the index of the write-ahead log if it is missing.
   const makesIndex = isWithoutIndex(path)
   const db = makesIndex ? new DatabaseSync(path, { readOnly: true }) : openReadOnly(path)
   try {
-    look(db)
+    check(db)
     if (isCutInPage(path, db, size)) throw damaged(path)
   } finally {
     db.close()

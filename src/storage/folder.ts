@@ -15,7 +15,7 @@ export function openFolder(dir: string): void {
   if (hasModes) process.umask(0o077)
   // `resolve` removes a trailing slash, with which lstat would follow a link.
   const path = resolve(dir)
-  const stat = look(path) ?? make(path)
+  const stat = statOf(path) ?? make(path)
   if (stat.isSymbolicLink()) {
     throw unsafe(`${path} is a link. Set SVC_STATE_DIR to the folder itself.`)
   }
@@ -26,7 +26,7 @@ export function openFolder(dir: string): void {
   if (found !== null) throw unsafe(found)
 }
 
-function look(path: string) {
+function statOf(path: string) {
   try {
     return lstatSync(path)
   } catch (cause) {

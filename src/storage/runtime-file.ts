@@ -84,8 +84,8 @@ export function removeRuntime(dir: string): void {
  * The lock owner creates them at the first start.
  */
 export function stateSecret(dir: string): Uint8Array {
-  const kept = readRuntimeSecret(dir)
-  if (kept !== null) return kept
+  const stored = readRuntimeSecret(dir)
+  if (stored !== null) return stored
   const made = randomBytes(32)
   writeAtomic(secretFile(dir), `${made.toString('hex')}\n`)
   return made

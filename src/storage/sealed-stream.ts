@@ -42,22 +42,22 @@ function nonceOf(count: number, isLast: boolean): Buffer {
  * The last piece may be shorter. It is empty only if the input is empty.
  */
 async function* piecesOf(source: AsyncIterable<Uint8Array>, size: number) {
-  let held: Uint8Array[] = []
+  let buffered: Uint8Array[] = []
   let length = 0
   let count = 0
   for await (const some of source) {
-    held.push(some)
+    buffered.push(some)
     length += some.length
     // One more byte shows that the previous piece is not the last one.
     if (length <= size) continue
-    const all = Buffer.concat(held)
+    const all = Buffer.concat(buffered)
     let from = 0
     for (; all.length - from > size; from += size)
       yield { bytes: all.subarray(from, from + size), count: count++, isLast: false }
-    held = [all.subarray(from)]
+    buffered = [all.subarray(from)]
     length = all.length - from
   }
-  yield { bytes: Buffer.concat(held), count, isLast: true }
+  yield { bytes: Buffer.concat(buffered), count, isLast: true }
 }
 
 /**

@@ -91,8 +91,8 @@ export function belongingsSuite(accounts: () => Accounts): void {
         ['resume', 'active'],
       ] as const)
         assert.equal((await openLinks[move](of)).state, state)
-      const moved = `${slug}-2`.slice(-40).replace(/^-/, '')
-      assert.equal((await openLinks.slug({ ...of, body: { slug: moved } })).slug, moved)
+      const newSlug = `${slug}-2`.slice(-40).replace(/^-/, '')
+      assert.equal((await openLinks.slug({ ...of, body: { slug: newSlug } })).slug, newSlug)
       assert.deepEqual(await openLinkRequests.list({}), { items: [], next_cursor: null })
       await rejects('not_found', openLinkRequests.decline({ id: newId('req_', 1) }))
       await openLinks.delete(of)
@@ -135,11 +135,11 @@ export function belongingsSuite(accounts: () => Accounts): void {
 
       const { id } = await connect(bob)
       await bob.account.members.add({ id, body: { email: first } })
-      const [told] = (await notifications.list({})).items
-      assert.deepEqual([told?.kind, told?.read], ['invitation_received', false])
-      assert.deepEqual(await notifications.read({ body: { ids: [told!.id] } }), { read: 1 })
+      const [note] = (await notifications.list({})).items
+      assert.deepEqual([note?.kind, note?.read], ['invitation_received', false])
+      assert.deepEqual(await notifications.read({ body: { ids: [note!.id] } }), { read: 1 })
       assert.deepEqual(await notifications.read({ body: {} }), { read: 0 })
-      assert.deepEqual(await notifications.delete({ id: [told!.id] }), { deleted: 1 })
+      assert.deepEqual(await notifications.delete({ id: [note!.id] }), { deleted: 1 })
       assert.deepEqual(await notifications.list({}), { items: [], next_cursor: null })
     })
 
@@ -162,8 +162,10 @@ export function belongingsSuite(accounts: () => Accounts): void {
 
     test('the handbook answers, an answer can be rated, and feedback is accepted', async () => {
       const { account } = await enrol(server)
-      const said = await account.chat.turn({ body: { message: 'How do I check a stamp offline?' } })
-      const { assistant, turn_id, answer } = JSON.parse(await textOf(said))
+      const stream = await account.chat.turn({
+        body: { message: 'How do I check a stamp offline?' },
+      })
+      const { assistant, turn_id, answer } = JSON.parse(await textOf(stream))
       assert.equal(assistant, 'handbook')
       assert.match(answer, /stamp verify/)
       const rated = await account.chat.rate({ body: { turn_id, rating: 'up' } })

@@ -11,7 +11,7 @@ import {
   changeBy,
   connected,
   make,
-  takeIn,
+  joinMember,
 } from '../service/connections/connecting.ts'
 import { connect, enrol, opening, tampered } from '../service/person.ts'
 import { everything, isInvalid, type Accounts } from './subject.ts'
@@ -167,7 +167,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
 
     test('delete removes the connection completely, once', async () => {
       const ada = await enrol(server)
-      const [gone, kept] = [await connect(ada), await connect(ada)]
+      const [gone, remaining] = [await connect(ada), await connect(ada)]
       const { id } = gone
       assert.equal(await ada.account.connections.delete({ id }), undefined)
       await rejects('not_found', ada.account.connections.delete({ id }))
@@ -175,7 +175,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       await rejects('not_found', ada.account.rosters.read({ connection: id }))
       await rejects('not_found', ada.account.envelopes.read({ connection: id }))
       const { items } = await ada.account.connections.list({})
-      assert.deepEqual(items, [kept])
+      assert.deepEqual(items, [remaining])
     })
 
     test('twenty concurrent openings succeed', async () => {
@@ -258,7 +258,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
       for (const [state, call] of cases) await rejects('invalid_state', call(), { state })
       await approved(ada, id, carl)
       await ada.account.members.remove({ id, mid: carl.id })
-      await takeIn(ada, id, carl)
+      await joinMember(ada, id, carl)
     })
   })
 }

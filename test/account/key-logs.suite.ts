@@ -137,9 +137,9 @@ export function keyLogsSuite(accounts: () => Accounts): void {
         entries.map((entry) => ada.account.keyLogs.append({ body: { entry } })),
       )
       assert.deepEqual(all.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-      const kept = (await logOf(ada)).entries
-      assert.equal(kept.length, 2)
-      const fork = entries.find((entry) => !kept.includes(entry))!
+      const stored = (await logOf(ada)).entries
+      assert.equal(stored.length, 2)
+      const fork = entries.find((entry) => !stored.includes(entry))!
       await rejects('conflict', ada.account.keyLogs.append({ body: { entry: fork } }))
     })
   })

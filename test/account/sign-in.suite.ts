@@ -53,16 +53,16 @@ export function signInSuite(accounts: () => Accounts): void {
       const known = newAddress()
       await enrolByMail(server, known)
       const unknown = newAddress()
-      const told = []
+      const message = []
       for (const email of [known, unknown]) {
         const reply = await server.door().signIns.create({ body: { email } })
         const letter = (await server.letters(email)).at(-1)!
         const code = codeIn(letter)
         assert.ok(!letter.subject.includes(code))
         const blank = (text: string) => text.replaceAll(email, '').replace(code, '')
-        told.push([{ ...reply, email: '' }, blank(letter.subject), blank(letter.text)])
+        message.push([{ ...reply, email: '' }, blank(letter.subject), blank(letter.text)])
       }
-      assert.deepEqual(told[0], told[1])
+      assert.deepEqual(message[0], message[1])
     })
 
     test('an address ignores case and is ASCII: a look-alike has another account', async () => {

@@ -41,7 +41,7 @@ export interface Attack {
 export interface Outcome {
   readonly sent: number
   /** The answers, each with its count. */
-  readonly said: ReadonlyMap<string, number>
+  readonly answers: ReadonlyMap<string, number>
   /** The wrong answers. */
   readonly faults: readonly string[]
 }
@@ -116,7 +116,7 @@ export const FORM_TYPE = 'Content-Type: application/x-www-form-urlencoded'
 export const NEW_TOKEN = '{"name":"stolen","scope":"full"}'
 
 /** Returns the status of an answer, with the error code of an error. */
-export function saidBy({ status, body }: RawAnswer): string {
+export function answerText({ status, body }: RawAnswer): string {
   const [, error] = /^{"error":"(\w+)"/.exec(body) ?? []
   return error === undefined ? String(status) : `${status} ${error}`
 }

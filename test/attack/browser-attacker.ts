@@ -47,17 +47,17 @@ const FILES: Readonly<Record<string, readonly [type: string, body: string | Buff
 export interface Attacker {
   readonly port: number
   /** Every request in order: method, Host and target. */
-  readonly heard: readonly string[]
+  readonly requests: readonly string[]
   /** Releases the port and closes every connection. */
   leave(): Promise<void>
 }
 
 /** Starts to serve hostile pages. */
 export async function startAttacker(host: string, port = 0): Promise<Attacker> {
-  const heard: string[] = []
+  const requests: string[] = []
   const sockets = new Set<Socket>()
   const server = createServer((req, res) => {
-    heard.push(`${req.method} ${req.headers.host} ${req.url}`)
+    requests.push(`${req.method} ${req.headers.host} ${req.url}`)
     const [type, body] = FILES[req.url ?? ''] ?? ['text/plain', '']
     res.writeHead(200, { 'Content-Type': type }).end(body)
   })
@@ -69,7 +69,7 @@ export async function startAttacker(host: string, port = 0): Promise<Attacker> {
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port,
-    heard,
+    requests,
     async leave() {
       if (!server.listening) return
       const closed = once(server, 'close')

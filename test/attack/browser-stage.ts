@@ -194,7 +194,7 @@ async function opening(closers: (() => unknown)[], close: () => Promise<void>): 
     : []) {
     const beside = await attacker('::1', port)
     const frame = (await opened(profile, named[listener])).mainFrame()
-    if (!beside.heard.includes(`GET localhost:${port} /`))
+    if (!beside.requests.includes(`GET localhost:${port} /`))
       throw new Error('the page did not come from the squatter')
     await beside.leave()
     const name = `localhost, served from [::1], ${listener}`

@@ -47,7 +47,7 @@ const TOKEN = 'A'.repeat(43)
 /**
  * Creates data to steal in an account. Returns a token of full scope, as if it had been stolen.
  */
-export async function furnish(daemon: TestDaemon): Promise<Belongings & { token: string }> {
+export async function populate(daemon: TestDaemon): Promise<Belongings & { token: string }> {
   const token = await daemon.token('full')
   const made = async (path: string, body: object): Promise<Record<string, string>> => {
     const { status, json } = await daemon.request('POST', path, { token, body })

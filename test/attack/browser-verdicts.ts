@@ -40,7 +40,7 @@ export interface Verdicts {
    * Fails if the daemon did not reject the request, except for pages that a link may open at
    * their own address.
    */
-  judge(arrival: Arrival, page: HostilePage, way: string, target: Target): void
+  check(arrival: Arrival, page: HostilePage, way: string, target: Target): void
   /** Fails if a page could read content that it may not. */
   judgeRead(read: string, page: HostilePage, way: string, target: Target): void
 }
@@ -53,7 +53,7 @@ export function newVerdicts(secrets: readonly string[]): Verdicts {
   const count = newCount()
   return {
     count,
-    judge({ req, res }, page, way, target) {
+    check({ req, res }, page, way, target) {
       const opens = page.at !== target.at && OPENING.has(way) && OPENED.test(target.path)
       if (opens && req.method === 'GET') {
         const isMoved = req.headers.host?.startsWith('localhost') === true

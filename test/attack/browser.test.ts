@@ -12,7 +12,7 @@ import { built } from '../e2e/pages.ts'
 import { skip } from '../pages/browser.ts'
 import { sized } from '../soak/size.ts'
 import { type HostilePage, type Stage, holds, openStage } from './browser-stage.ts'
-import { type Belongings, type Target, furnish } from './browser-targets.ts'
+import { type Belongings, type Target, populate } from './browser-targets.ts'
 import { OPENED, OPENING, type Verdicts, isOurs, newVerdicts } from './browser-verdicts.ts'
 
 const SCRIPT = readFileSync(join(import.meta.dirname, 'browser-page.js'), 'utf8')
@@ -64,7 +64,7 @@ describe('a browser as the attacker', { skip }, () => {
   let verdicts: Verdicts
   const stopped = new Set<string>()
 
-  async function told(): Promise<string[]> {
+  async function settings(): Promise<string[]> {
     const token = daemon.owner()
     const answers: string[] = []
     for (const path of TOLD) {
@@ -83,9 +83,9 @@ describe('a browser as the attacker', { skip }, () => {
     await built()
     stage = await openStage()
     daemon = stage.daemon
-    goods = await furnish(daemon)
+    goods = await populate(daemon)
     verdicts = newVerdicts(goods.secrets)
-    was = await told()
+    was = await settings()
   })
   after(() => stage.close())
 
@@ -128,7 +128,7 @@ describe('a browser as the attacker', { skip }, () => {
       return
     }
     assert(await holds(() => arrived().length > 0), `it was never sent: ${refusal}`)
-    for (const arrival of arrived()) verdicts.judge(arrival, page, way, target)
+    for (const arrival of arrived()) verdicts.check(arrival, page, way, target)
     const literal = new URL(daemon[target.at]).host
     const isMoved = arrived().some(({ res }) => res.statusCode === 307)
     const isThere = () => arrived().some(({ req }) => req.headers.host === literal)
@@ -265,7 +265,7 @@ describe('a browser as the attacker', { skip }, () => {
   })
 
   test('no token was made, and nothing changed', async (t) => {
-    const now = await told()
+    const now = await settings()
     assert.deepEqual(now, was)
     const tokens = (all: readonly string[]) => (all[0]?.match(/"tok_/g) ?? []).length
     t.diagnostic(`tokens: ${tokens(was)} before, ${tokens(now)} after`)

@@ -61,7 +61,7 @@ test('a database that repeats the values of a row, with a stack trace', async (t
 const ZEROS = '0'.repeat(26)
 
 /** Returns all text of a request that a server received. */
-const toldBy = ({ method, url, headers, body }: Seen) =>
+const textOf = ({ method, url, headers, body }: Seen) =>
   `${method} ${url} ${Object.entries(headers)
     .map(([name, value]) => `${name}: ${String(value)}`)
     .join(' ')} ${body}`
@@ -89,7 +89,7 @@ const ECHOES: [name: string, answer: (res: ServerResponse, text: string) => unkn
 describe('an account server that echoes the request', () => {
   for (const [name, answer] of ECHOES)
     it(name, async (t) => {
-      const server = await scripted(t, (res, seen) => answer(res, toldBy(seen)))
+      const server = await scripted(t, (res, seen) => answer(res, textOf(seen)))
       const daemon = await startDaemon({ SVC_BACKEND_URL: server.base })
       t.after(() => daemon.close())
       const faults: string[] = []
@@ -125,7 +125,7 @@ describe('an account server that echoes the request', () => {
 
 test('a mail relay that echoes the mail and the password', async (t) => {
   const password = 'pass/word-of-relay'
-  let heard = ''
+  let received = ''
   const relay = new SMTPServer({
     authOptional: true,
     allowInsecureAuth: true,
@@ -135,9 +135,9 @@ test('a mail relay that echoes the mail and the password', async (t) => {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
-        heard = Buffer.concat(chunks).toString()
-        const said = `no: ${heard.replaceAll(/\s+/g, ' ')} ${password}`
-        done(Object.assign(new Error(said), { responseCode: 550 }))
+        received = Buffer.concat(chunks).toString()
+        const line = `no: ${received.replaceAll(/\s+/g, ' ')} ${password}`
+        done(Object.assign(new Error(line), { responseCode: 550 }))
       })
     },
   })
@@ -187,11 +187,11 @@ test('a mail relay that echoes the mail and the password', async (t) => {
   ]
   const reasons = () => daemon.log.filter((line) => line.includes('550 no:')).length
   for (const [n, [what, secret, send]] of mails.entries()) {
-    heard = ''
+    received = ''
     answers.push((await send()).text)
     // Some are sent later, in the background.
     await until('the log of a rejected mail', () => reasons() > n)
-    const text = heard.replaceAll('=\r\n', '').replaceAll('=3D', '=')
+    const text = received.replaceAll('=\r\n', '').replaceAll('=3D', '=')
     const found = secret.exec(text)?.[0] ?? assert.fail(`no ${what} in ${text}; ${answers.at(-1)}`)
     secrets.push({ name: what, text: found, secrets: [found] })
   }
@@ -215,7 +215,7 @@ test('an assistant endpoint that echoes its key', async (t) => {
   const needles = needlesOf({ name: 'its key', secrets: [key] })
   for (const [, answer] of ECHOES) {
     endpoint.speak = (res, { method, path, headers, body }) =>
-      answer(res, toldBy({ method, url: path, headers, body }))
+      answer(res, textOf({ method, url: path, headers, body }))
     const { text } = await ask(daemon.address, 'POST', '/api/v1/chat', {
       token: daemon.owner(),
       body: { message: 'Who are you?' },

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { ROOT, environment, folder } from '../e2e/program.ts'
-import type { Place } from './furnished.ts'
+import type { Place } from './populated.ts'
 
 /** The end of a process: its exit code, or the signal that killed it. */
 export type Exit = [code: number | null, signal: NodeJS.Signals | null]

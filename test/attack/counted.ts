@@ -3,16 +3,16 @@ import type { Outcome } from './attack.ts'
 
 /** Creates a counter of answers that records the wrong ones. */
 export function counted() {
-  const said = new Map<string, number>()
+  const answers = new Map<string, number>()
   const faults: string[] = []
   let sent = 0
   return {
     /** Counts an answer; `fault` is its error, if any. */
-    heard: (what: string, fault: string | null = null) => {
+    record: (what: string, fault: string | null = null) => {
       sent++
-      said.set(what, (said.get(what) ?? 0) + 1)
+      answers.set(what, (answers.get(what) ?? 0) + 1)
       if (fault !== null) faults.push(fault)
     },
-    outcome: (): Outcome => ({ sent, said, faults }),
+    outcome: (): Outcome => ({ sent, answers, faults }),
   }
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { answersIn } from '../http/raw.ts'
 import { ask } from '../daemon.ts'
-import { type Drill, JSON_TYPE, NEW_TOKEN, portOf, saidBy } from './attack.ts'
+import { type Drill, JSON_TYPE, NEW_TOKEN, portOf, answerText } from './attack.ts'
 import { counted } from './counted.ts'
 import type { Scene } from './scene.ts'
 import { floodDrills } from './floods.ts'
@@ -27,7 +27,7 @@ const threeWords: Drill = {
   row: 'Guessing three words',
   name: 'wrong words from two tokens, by the route, as a tool and by the protocol',
   async run(scene) {
-    const { heard, outcome } = counted()
+    const { record, outcome } = counted()
     const { address } = scene.at.api
     let sent = 0
     /** Sends wrong words, each time by the next way. Returns whether they were rejected. */
@@ -41,7 +41,7 @@ const threeWords: Drill = {
       const limited = answer.text.includes('rate_limited')
       const later = path === '/mcp' || /^[1-9]\d?$/.test(answer.headers['retry-after'] ?? '')
       const right = limited ? later : answer.status === 200
-      heard(
+      record(
         limited ? '429 rate_limited' : '200',
         right ? null : `${path}: ${answer.status} ${answer.text}`,
       )
@@ -53,7 +53,7 @@ const threeWords: Drill = {
     async function guesses(authorization: string): Promise<number> {
       for (let tries = 0; tries <= 2 * MOST_OF_TOKEN; tries++)
         if (await isLimited(authorization)) return tries
-      heard('no limit', 'there is no limit for a token')
+      record('no limit', 'there is no limit for a token')
       return 2 * MOST_OF_TOKEN
     }
 
@@ -63,12 +63,12 @@ const threeWords: Drill = {
     }
     for (const name of ['write', 'full']) {
       const tries = await guesses(await authorizationOf(name))
-      if (tries < MOST_OF_TOKEN) heard('early', `${name} was limited after ${tries} tries`)
+      if (tries < MOST_OF_TOKEN) record('early', `${name} was limited after ${tries} tries`)
     }
     const owner = await authorizationOf('owner')
     for (const _ of WAYS)
       if (await isLimited(owner))
-        heard('locked out', 'tokens kept the command line from checking words')
+        record('locked out', 'tokens kept the command line from checking words')
     return outcome()
   },
 }
@@ -117,22 +117,22 @@ const peers: Drill = {
   row: 'Other local users',
   name: 'a peer that half-closes early has no known user',
   async run(scene) {
-    const { heard, outcome } = counted()
+    const { record, outcome } = counted()
     if (process.platform !== 'linux') return outcome()
     const before = await countOfTokens(scene)
     for (const how of ['half-closed', 'closed'] as const)
       for (let i = 0; i < 5; i++) {
         const text = await gone(scene, how)
         if (how === 'closed' && text === '') {
-          heard('nobody there')
+          record('nobody there')
           continue
         }
-        const said = answersIn(text).map(saidBy).join()
-        heard(said, said === '403 peer_not_allowed' ? null : `${how}: ${said}`)
+        const answer = answersIn(text).map(answerText).join()
+        record(answer, answer === '403 peer_not_allowed' ? null : `${how}: ${answer}`)
       }
     // This request comes after the last of them, so that one is decided by now.
     const after = await countOfTokens(scene)
-    if (after !== before) heard(`${after - before} tokens`, 'it made a token')
+    if (after !== before) record(`${after - before} tokens`, 'it made a token')
     return outcome()
   },
 }
@@ -145,7 +145,7 @@ const openLink: Drill = {
   row: 'Open-link form',
   name: 'asked more than a hundred times in an hour',
   async run(scene) {
-    const { heard, outcome } = counted()
+    const { record, outcome } = counted()
     const { address } = scene.at.account
     const target = scene.targets.find(({ name }) => name === 'openLinkPages.ask')
     assert(target)
@@ -157,10 +157,10 @@ const openLink: Drill = {
         headers: { 'Content-Type': 'application/x-www-form-urlencoded', Origin: address },
       })
       const right = i < 100 ? 200 : 429
-      heard(String(status), status === right ? null : `try ${i + 1}: ${status}`)
+      record(String(status), status === right ? null : `try ${i + 1}: ${status}`)
     }
     const after = await scene.request('GET', '/api/v1/open-links/requests')
-    if (after.text !== before.text) heard('shown', `the owner is told: ${after.text}`)
+    if (after.text !== before.text) record('shown', `the owner is told: ${after.text}`)
     return outcome()
   },
 }

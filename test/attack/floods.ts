@@ -67,13 +67,13 @@ const drillOf = (asked: Flood, name: string): Drill => ({
   row: 'Requests pipelined and not read',
   name,
   async run(scene: Scene) {
-    const { heard, outcome } = counted()
+    const { record, outcome } = counted()
     const { address } = scene.at[asked.listener]
     const { end } = await flood(address, asked)
-    for (let i = 0; i < HONEST; i++) heard('200', await isWell(address))
+    for (let i = 0; i < HONEST; i++) record('200', await isWell(address))
     if (scene.pid !== undefined && process.platform === 'linux') {
       const mib = rssOf(scene.pid)
-      heard('memory', mib < MOST_MIB ? null : `${Math.round(mib)} MiB resident`)
+      record('memory', mib < MOST_MIB ? null : `${Math.round(mib)} MiB resident`)
     }
     await end()
     return outcome()

@@ -16,8 +16,8 @@ const SHOWN = 40
 /** How long one test may take in full, in milliseconds. */
 const LIMIT_MS = 30 * 60_000
 
-const saidIn = ({ said }: Result) =>
-  [...said]
+const answersIn = ({ answers }: Result) =>
+  [...answers]
     .toSorted(([, a], [, b]) => b - a)
     .map(([what, count]) => `${what} × ${count}`)
     .join(', ')
@@ -25,7 +25,7 @@ const saidIn = ({ said }: Result) =>
 const show = (result: Result) => {
   const { row, sent, targets, example, faults } = result
   console.log(`\n${row}\n  sent     ${sent} to ${targets.size} routes, such as ${example}`)
-  console.log(`  answered ${saidIn(result)}`)
+  console.log(`  answered ${answersIn(result)}`)
   console.log(`  ${faults.length === 0 ? 'refused as specified' : `${faults.length} EXCEPTIONS`}`)
 }
 

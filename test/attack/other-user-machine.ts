@@ -60,14 +60,14 @@ export interface Machine {
   /** Starts `countersignd serve` as a user. */
   serve(uid: number, stateDir: string, env?: NodeJS.ProcessEnv): Promise<Started>
   /**
-   * Starts a Node script as a user and waits for its first line; `heard` returns its later
+   * Starts a Node script as a user and waits for its first line; `received` returns its later
    * output, once that ends with `end`.
    */
   squat(
     uid: number,
     script: string,
     args: readonly string[],
-  ): Promise<{ line: string; heard: (end: string) => Promise<string> }>
+  ): Promise<{ line: string; received: (end: string) => Promise<string> }>
   close(): Promise<void>
 }
 
@@ -178,11 +178,11 @@ export async function openMachine(): Promise<Machine> {
     async squat(uid, script, args) {
       const child = await staying(uid, ['-e', script, ...args], {})
       const [line = ''] = child.stdout().split('\n')
-      const heard = async (end: string) => {
+      const received = async (end: string) => {
         while (!child.stdout().endsWith(end)) await setImmediate()
         return child.stdout().slice(line.length + 1)
       }
-      return { line, heard }
+      return { line, received }
     },
     async close() {
       for (const child of running) {

@@ -38,11 +38,11 @@ const name = host.includes('::ffff:') ? '127.0.0.1' : host.includes(':') ? '[' +
 const text = ['POST /api/v1/token HTTP/1.1', 'Host: ' + name + ':' + port, 'Content-Type: application/json',
   'Content-Length: ' + body.length, 'Connection: close', '', body].join('\\r\\n')
 const one = (hurry) => new Promise((resolve) => {
-  let heard = ''
+  let received = ''
   const socket = connect({ host, port: Number(port) })
-  socket.on('data', (bytes) => (heard += bytes))
+  socket.on('data', (bytes) => (received += bytes))
   socket.on('error', () => undefined)
-  socket.on('close', () => resolve({ hurry, heard }))
+  socket.on('close', () => resolve({ hurry, received }))
   socket.on('connect', () => {
     socket.write(text)
     if (hurry === 'ends') socket.end()

@@ -37,10 +37,10 @@ const noIpv6 =
  * Returns the bytes that a squatter received before the last request, which shows that it
  * listens.
  */
-async function all(port: string, heard: (end: string) => Promise<string>): Promise<string> {
+async function all(port: string, received: (end: string) => Promise<string>): Promise<string> {
   const last = 'the end'
   await ask(`http://127.0.0.1:${port}`, 'POST', '/', { body: last, headers: { 'X-Last': '1' } })
-  const [before_ = ''] = (await heard(last)).split('POST / HTTP')
+  const [before_ = ''] = (await received(last)).split('POST / HTTP')
   return before_
 }
 
@@ -72,7 +72,7 @@ describe('another user of the machine', { skip }, () => {
   }
   const flood = async (uid: number, host: string, { address } = daemon, n = SOCKETS) => {
     const { stdout } = await machine.node(uid, FLOOD, [host, new URL(address).port, String(n)])
-    return JSON.parse(stdout) as { hurry: string | null; heard: string }[]
+    return JSON.parse(stdout) as { hurry: string | null; received: string }[]
   }
 
   before(async () => {
@@ -85,11 +85,11 @@ describe('another user of the machine', { skip }, () => {
 
   test('gets no token, and the daemon’s own user and root get one', async () => {
     const had = await tokens()
-    for (const said of await Promise.all([EVE, GUS].map((uid) => mint(uid))))
-      assert.match(said, /"peer_not_allowed".* 403$/)
+    for (const answer of await Promise.all([EVE, GUS].map((uid) => mint(uid))))
+      assert.match(answer, /"peer_not_allowed".* 403$/)
     assert.equal(await tokens(), had)
-    for (const said of await Promise.all([ANN, 0].map((uid) => mint(uid))))
-      assert.match(said, /csd_.* 201$/)
+    for (const answer of await Promise.all([ANN, 0].map((uid) => mint(uid))))
+      assert.match(answer, /csd_.* 201$/)
     assert.equal(await tokens(), had + 2)
   })
 
@@ -97,13 +97,13 @@ describe('another user of the machine', { skip }, () => {
     test(`gets none from ${host}, however they close the connection, while the owner requests one too`, async (t) => {
       const had = await tokens()
       const [hers, theirs] = await Promise.all([flood(ANN, host), flood(EVE, host)])
-      for (const { hurry, heard } of theirs) {
-        assert(!heard.includes('csd_'), heard)
-        if (hurry === null) assert.match(heard, /^HTTP\/1\.1 403 .*"peer_not_allowed"/s)
+      for (const { hurry, received } of theirs) {
+        assert(!received.includes('csd_'), received)
+        if (hurry === null) assert.match(received, /^HTTP\/1\.1 403 .*"peer_not_allowed"/s)
       }
-      const given = hers.filter(({ heard }) => heard.includes('csd_')).length
+      const given = hers.filter(({ received }) => received.includes('csd_')).length
       const stayed = hers.filter(({ hurry }) => hurry === null)
-      assert(stayed.every(({ heard }) => heard.startsWith('HTTP/1.1 201 ')))
+      assert(stayed.every(({ received }) => received.startsWith('HTTP/1.1 201 ')))
       // The server may have checked a client before it closed. It then created a token that no
       // client received.
       const made = (await tokens()) - had
@@ -305,13 +305,13 @@ describe('another user of the machine', { skip }, () => {
 
   test('takes the port before the daemon: the daemon does not start, and no command sends them anything', async () => {
     const own = join(machine.home(ANN), 'state')
-    const { line: port, heard } = await machine.squat(EVE, SQUAT, ['0'])
+    const { line: port, received } = await machine.squat(EVE, SQUAT, ['0'])
     const env = { SVC_HTTP_PORT: port }
     const first = await machine.countersignd(ANN, own, ['serve'], env)
     assert.deepEqual([first.code, first.stdout], [EXIT.portTaken, ''], first.stderr)
     const { code } = await machine.countersignd(ANN, own, ['status'], env)
     assert.equal(code, EXIT.ok)
-    assert.equal(await all(port, heard), '')
+    assert.equal(await all(port, received), '')
   })
 
   test('takes the port of a killed daemon: the command line sends them nothing', async () => {
@@ -319,10 +319,10 @@ describe('another user of the machine', { skip }, () => {
     const died = await machine.serve(ANN, own)
     const { port } = new URL(died.address)
     await died.end('SIGKILL')
-    const { heard } = await machine.squat(EVE, SQUAT, [port])
+    const { received } = await machine.squat(EVE, SQUAT, [port])
     const env = { SVC_HTTP_PORT: port, SVC_TOKEN: 'csd_canary' }
     for (const args of [['status'], ['guest', 'create', '--label', 'x']])
       await machine.countersignd(ANN, own, args, env)
-    assert.equal(await all(port, heard), '')
+    assert.equal(await all(port, received), '')
   })
 })

@@ -4,7 +4,7 @@
 import type { RawAnswer } from '../http/raw.ts'
 import { type Attack, CLOSE, FORM_TYPE, askedBy, requestTo } from './attack.ts'
 import { type Target, isLinked } from './routes.ts'
-import { HTML } from './furnished.ts'
+import { HTML } from './populated.ts'
 
 const isPage = (target: Target) =>
   isLinked(target) && String(target.route?.media).includes('text/html')

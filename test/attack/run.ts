@@ -4,11 +4,11 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RawAnswer } from '../http/raw.ts'
-import { type Attack, type Drill, ROWS, type Row, saidBy } from './attack.ts'
+import { type Attack, type Drill, ROWS, type Row, answerText } from './attack.ts'
 import { CANARY } from './methods.ts'
 import { type Listener, type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'
-import { type Heard, type Shot, isWell, single, volley } from './wire.ts'
+import { type Received, type Shot, isWell, single, volley } from './wire.ts'
 
 /** A wrong answer. */
 export interface Fault {
@@ -26,7 +26,7 @@ export interface Result {
   /** One of its shots, shortened. */
   example: string
   /** The answers, each with its count. */
-  readonly said: Map<string, number>
+  readonly answers: Map<string, number>
   /** The routes that were attacked. */
   readonly targets: Set<string>
   readonly faults: Fault[]
@@ -112,21 +112,21 @@ function alwaysFault(
 }
 
 /** Returns the fault of an answer; null for none. */
-function faultIn(shot: Shot, heard: Heard, secrets: readonly string[]): string | null {
-  if (typeof heard === 'string') return heard
-  const said = saidBy(heard)
-  if (!shot.want.test(said)) return `wanted ${shot.want.source}`
-  return alwaysFault(heard, secrets) ?? shot.check?.(heard) ?? null
+function faultIn(shot: Shot, received: Received, secrets: readonly string[]): string | null {
+  if (typeof received === 'string') return received
+  const answer = answerText(received)
+  if (!shot.want.test(answer)) return `wanted ${shot.want.source}`
+  return alwaysFault(received, secrets) ?? shot.check?.(received) ?? null
 }
 
 /**
  * Returns the seconds after which a client may write again; null unless the shot met the limit of
  * writes.
  */
-function writeAgainAfter(shot: Shot, heard: Heard): number | null {
-  if (typeof heard === 'string' || shot.want.test(saidBy(heard))) return null
-  return heard.status === 429 && heard.body.includes('Too many writes')
-    ? Number(heard.headers['retry-after'])
+function writeAgainAfter(shot: Shot, received: Received): number | null {
+  if (typeof received === 'string' || shot.want.test(answerText(received))) return null
+  return received.status === 429 && received.body.includes('Too many writes')
+    ? Number(received.headers['retry-after'])
     : null
 }
 
@@ -134,7 +134,7 @@ function writeAgainAfter(shot: Shot, heard: Heard): number | null {
  * Sends a shot on a connection of its own. The table has more writes than a device may send in a
  * minute, so this function waits, as a client does, for the time that the server names.
  */
-async function sendPatiently(address: string, shot: Shot): Promise<Heard> {
+async function sendPatiently(address: string, shot: Shot): Promise<Received> {
   const sendOnce = async () =>
     shot.alone === true ? single(address, shot) : (await volley(address, [shot]))[0]!
   const first = await sendOnce()
@@ -165,7 +165,7 @@ const newResult = (row: Row): Result => ({
   row,
   sent: 0,
   example: '',
-  said: new Map(),
+  answers: new Map(),
   targets: new Set(),
   faults: [],
 })
@@ -185,15 +185,15 @@ async function attackOnce(
       ),
     )
   ).flat()
-  const note = ({ target, shot }: Aimed, heard: Heard) => {
-    const said = typeof heard === 'string' ? 'no answer' : saidBy(heard)
+  const note = ({ target, shot }: Aimed, received: Received) => {
+    const answer = typeof received === 'string' ? 'no answer' : answerText(received)
     result.sent++
-    result.said.set(said, (result.said.get(said) ?? 0) + 1)
+    result.answers.set(answer, (result.answers.get(answer) ?? 0) + 1)
     result.targets.add(nameOf(target))
     if (result.example === '') result.example = brief(`${name}: ${shot.bytes}`, 160)
-    const why = faultIn(shot, heard, scene.secrets)
+    const why = faultIn(shot, received, scene.secrets)
     if (why === null) return
-    const got = typeof heard === 'string' ? heard : `${said} ${heard.body}`
+    const got = typeof received === 'string' ? received : `${answer} ${received.body}`
     result.faults.push({
       row,
       attack: name,
@@ -213,13 +213,13 @@ async function attackOnce(
     for (let i = 0; i < together.length; i += VOLLEY) {
       const some = together.slice(i, i + VOLLEY)
       jobs.push(async () => {
-        const heard = await volley(
+        const received = await volley(
           address,
           some.map(({ shot }) => shot),
         )
         for (const [at, one] of some.entries()) {
-          const limited = writeAgainAfter(one.shot, heard[at]!) !== null
-          note(one, limited ? await sendPatiently(address, one.shot) : heard[at]!)
+          const limited = writeAgainAfter(one.shot, received[at]!) !== null
+          note(one, limited ? await sendPatiently(address, one.shot) : received[at]!)
         }
       })
     }
@@ -229,9 +229,10 @@ async function attackOnce(
 
 async function drillOnce(drill: Drill, scene: Scene, result: Result): Promise<void> {
   const { row, name } = drill
-  const { sent, said, faults } = await drill.run(scene)
+  const { sent, answers, faults } = await drill.run(scene)
   result.sent += sent
-  for (const [what, count] of said) result.said.set(what, (result.said.get(what) ?? 0) + count)
+  for (const [what, count] of answers)
+    result.answers.set(what, (result.answers.get(what) ?? 0) + count)
   if (result.example === '') result.example = brief(name, 160)
   for (const why of faults)
     result.faults.push({ row, attack: name, target: '', sent: name, got: '', why })
@@ -240,13 +241,13 @@ async function drillOnce(drill: Drill, scene: Scene, result: Result): Promise<vo
 /**
  * Runs a plan, row by row. After each row, honest requests must succeed and the account must be
  * unchanged.
- * @param told called with the result of each row
+ * @param reported called with the result of each row
  */
 export async function run(
   scene: Scene,
   planned: readonly Planned[],
   drills: readonly Drill[],
-  told: (result: Result) => void = () => undefined,
+  reported: (result: Result) => void = () => undefined,
 ): Promise<Report> {
   const report = new Map<Row, Result>()
   let before = await scene.state()
@@ -265,7 +266,7 @@ export async function run(
     if (after !== before) fault('the account is not as it was', changes(before, after))
     before = after
     report.set(row, result)
-    told(result)
+    reported(result)
   }
   return report
 }

@@ -8,7 +8,7 @@ import type { AccessLevel } from '../../src/auth/scopes.ts'
 import { newToken } from '../../src/crypto/token.ts'
 import { type Answer, type Question, ask } from '../daemon.ts'
 import { activeOrganisation, newMachine } from '../handlers/people.ts'
-import { HTML, POSTS, type Place, daemonAt, devices, prover } from './furnished.ts'
+import { HTML, POSTS, type Place, daemonAt, devices, prover } from './populated.ts'
 import { type Listener, type Tables, type Target, TABLES, targetsOf } from './routes.ts'
 import { until } from '../until.ts'
 
@@ -138,11 +138,11 @@ export async function newScene(
   )
 
   const prove = prover(accountAddress)
-  const device = (name: string, standing: AccessLevel, held: typeof approved): Caller => ({
+  const device = (name: string, standing: AccessLevel, credentials: typeof approved): Caller => ({
     name,
     standing,
     refusal: 'invalid_token',
-    lines: (method, path) => prove(held, method, path),
+    lines: (method, path) => prove(credentials, method, path),
   })
   const unknown = { csd: newToken('csd_'), csm: newToken('csm_') }
   const SCOPES = ['read', 'write', 'full'] as const

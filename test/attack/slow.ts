@@ -2,7 +2,15 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { answersIn } from '../http/raw.ts'
-import { type Drill, FORM_TYPE, JSON_TYPE, opened, requestTo, saidBy, takesBody } from './attack.ts'
+import {
+  type Drill,
+  FORM_TYPE,
+  JSON_TYPE,
+  opened,
+  requestTo,
+  answerText,
+  takesBody,
+} from './attack.ts'
 import { counted } from './counted.ts'
 import { type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'
@@ -34,10 +42,10 @@ export const idle: Drill = {
   row: 'Slow clients, floods',
   name: `${IDLE} idle connections at each listener, and honest requests beside them`,
   async run(scene) {
-    const { heard, outcome } = counted()
+    const { record, outcome } = counted()
     for (const { address } of Object.values(scene.at)) {
       const close = await openIdle(address)
-      for (let i = 0; i < 10; i++) heard('200', await isWell(address))
+      for (let i = 0; i < 10; i++) record('200', await isWell(address))
       close()
     }
     return outcome()
@@ -79,18 +87,18 @@ export const slow: Drill = {
   row: 'Slow clients, floods',
   name: 'half of the headers, or of the body, to every route, and honest requests beside them',
   async run(scene) {
-    const { heard, outcome } = counted()
+    const { record, outcome } = counted()
     const stalled = scene.targets.flatMap(async (target) =>
       (await beginnings(target, scene)).map(async (bytes) => {
         const text = await stall(scene.at[target.listener].address, bytes)
-        const said = answersIn(text).map(saidBy).join()
+        const answer = answersIn(text).map(answerText).join()
         // A required query is validated before the body is read.
-        const isClosed = said === '408 request_timeout' || said === '422 validation_failed'
-        heard(said, isClosed ? null : `${nameOf(target)}: ${said || 'no answer'}`)
+        const isClosed = answer === '408 request_timeout' || answer === '422 validation_failed'
+        record(answer, isClosed ? null : `${nameOf(target)}: ${answer || 'no answer'}`)
       }),
     )
     const all = (await Promise.all(stalled)).flat()
-    for (const { address } of Object.values(scene.at)) heard('200', await isWell(address))
+    for (const { address } of Object.values(scene.at)) record('200', await isWell(address))
     await Promise.all(all)
     return outcome()
   },

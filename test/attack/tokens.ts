@@ -9,7 +9,7 @@ import type { Scene } from './scene.ts'
 import type { Shot } from './wire.ts'
 
 /** Returns an answer without the parts that differ between any two. */
-function told({ status, headers, body }: RawAnswer): string {
+function describe({ status, headers, body }: RawAnswer): string {
   const { 'x-request-id': _, date: __, ...rest } = headers
   return JSON.stringify([status, rest, body])
 }
@@ -52,22 +52,22 @@ const GUESSES: Readonly<Record<string, (scene: Scene) => Promise<string[]>>> = {
 }
 
 /** Each guess at a route gets the same answer as the first one there. */
-const guesses = Object.entries(GUESSES).map(([whose, guessesOf]): Attack => {
+const guesses = Object.entries(GUESSES).map(([subject, guessesOf]): Attack => {
   const first = new Map<string, string>()
   return {
     row: 'Token guessing',
-    name: `wrong tokens that look like ${whose} get the same error`,
+    name: `wrong tokens that look like ${subject} get the same error`,
     on: (target) =>
-      target.need !== 'none' && (target.listener === 'api' || whose === 'a machine’s'),
+      target.need !== 'none' && (target.listener === 'api' || subject === 'a machine’s'),
     shots: async (target, scene) =>
       (await guessesOf(scene)).map((token) => ({
         bytes: requestTo(target, scene, { lines: [`Authorization: Bearer ${token}`] }),
         want: /^401 invalid_token$/,
         check: (answer) => {
           const key = scene.at.api.address + nameOf(target)
-          const before = first.get(key) ?? told(answer)
+          const before = first.get(key) ?? describe(answer)
           first.set(key, before)
-          return told(answer) === before ? null : `it differs from ${before}`
+          return describe(answer) === before ? null : `it differs from ${before}`
         },
       })),
   }

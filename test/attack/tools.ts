@@ -80,22 +80,22 @@ function toolError(body: string): { error?: string; required_scope?: string } {
   return result?.isError === true ? (result.structuredContent ?? {}) : {}
 }
 
-function judged(
+function expectation(
   tool: Tool,
   way: Way,
   scope: string,
   need: Target['need'],
 ): Pick<Shot, 'want' | 'check'> {
   const required = need === 'full' ? 'full' : 'write or full'
-  const refusal = (told: { error?: string; required_scope?: string }) =>
-    told.error === 'insufficient_scope' && told.required_scope === required
+  const refusal = (result: { error?: string; required_scope?: string }) =>
+    result.error === 'insufficient_scope' && result.required_scope === required
       ? null
-      : `${tool.name} is not refused as its route is: ${JSON.stringify(told)}`
-  const through = (told: { error?: string }) =>
-    told.error !== undefined &&
-    !/insufficient_scope|unauthorized|invalid_token|internal/.test(told.error)
+      : `${tool.name} is not refused as its route is: ${JSON.stringify(result)}`
+  const through = (result: { error?: string }) =>
+    result.error !== undefined &&
+    !/insufficient_scope|unauthorized|invalid_token|internal/.test(result.error)
       ? null
-      : `${tool.name} is not refused for its arguments: ${JSON.stringify(told)}`
+      : `${tool.name} is not refused for its arguments: ${JSON.stringify(result)}`
   const isAllowed = ALLOWED[scope]?.includes(need) === true
   const check = isAllowed ? through : refusal
   if (way === byProtocol) return { want: /^200$/, check: ({ body }) => check(toolError(body)) }
@@ -109,7 +109,7 @@ function judged(
 
 async function shot(
   of: { tool: Tool; way: Way; caller: Caller; target: Target; scene: Scene },
-  judge: Pick<Shot, 'want' | 'check'>,
+  check: Pick<Shot, 'want' | 'check'>,
 ): Promise<Shot> {
   const { tool, way, caller, target, scene } = of
   const { path, body, lines } = way.sent(tool, target)
@@ -119,7 +119,7 @@ async function shot(
     body,
     lines: [...own, ...lines, JSON_TYPE, CLOSE],
   })
-  return { bytes, alone: true, ...judge }
+  return { bytes, alone: true, ...check }
 }
 
 /** Returns the attacks on the tools of a table. */
@@ -151,7 +151,7 @@ export function toolAttacks(table: Table = rest): Attack[] {
           tools.map((tool) =>
             shot(
               { tool, way, caller: scene.caller('api', scope), target, scene },
-              judged(tool, way, scope, needOf(tool)),
+              expectation(tool, way, scope, needOf(tool)),
             ),
           ),
         ),

@@ -16,7 +16,7 @@ export interface Shot {
 }
 
 /** An answer, or the reason why there is none. */
-export type Heard = RawAnswer | string
+export type Received = RawAnswer | string
 
 const NO_CONTENT = [204, 304]
 const isHead = ({ bytes }: Pick<Shot, 'bytes'>) => bytes.startsWith('HEAD ')
@@ -51,21 +51,27 @@ function firstIn(text: string, bodiless: boolean): { answer: RawAnswer; rest: st
 }
 
 /** Returns the answers on a connection, for shots in this order. */
-function allIn(text: string, shots: readonly Pick<Shot, 'bytes'>[]): Heard[] {
-  const heard: Heard[] = []
+function allIn(text: string, shots: readonly Pick<Shot, 'bytes'>[]): Received[] {
+  const received: Received[] = []
   for (let rest = text; rest !== '';)
     try {
-      const found = firstIn(rest, shots[heard.length] !== undefined && isHead(shots[heard.length]!))
-      heard.push(found.answer)
+      const found = firstIn(
+        rest,
+        shots[received.length] !== undefined && isHead(shots[received.length]!),
+      )
+      received.push(found.answer)
       rest = found.rest
     } catch (error) {
-      heard.push(`no answer: ${String(error)}`)
+      received.push(`no answer: ${String(error)}`)
       break
     }
-  return heard
+  return received
 }
 
-const talk = async (address: string, shots: readonly Pick<Shot, 'bytes'>[]): Promise<Heard[]> => {
+const talk = async (
+  address: string,
+  shots: readonly Pick<Shot, 'bytes'>[],
+): Promise<Received[]> => {
   try {
     const bytes = Buffer.from(shots.map((shot) => shot.bytes).join(''), 'latin1')
     return allIn(await send(address, bytes), shots)
@@ -80,10 +86,10 @@ export const honest = (address: string) => ({
 })
 
 /** Returns the fault in the answer to an honest request; null for none. */
-export const dishonest = (heard: Heard | undefined): string | null =>
-  typeof heard === 'object' && heard.status === 200 && /"status":"ok"/.test(heard.body)
+export const dishonest = (received: Received | undefined): string | null =>
+  typeof received === 'object' && received.status === 200 && /"status":"ok"/.test(received.body)
     ? null
-    : `an honest request was answered ${JSON.stringify(heard)}`
+    : `an honest request was answered ${JSON.stringify(received)}`
 
 /** Sends one honest request. Returns the fault of the answer. */
 export const isWell = async (address: string): Promise<string | null> =>
@@ -94,20 +100,22 @@ export const isWell = async (address: string): Promise<string | null> =>
  * in order.
  * @returns for each shot its answer, or the reason why there is none
  */
-export async function volley(address: string, shots: readonly Shot[]): Promise<Heard[]> {
-  const heard = await talk(address, [...shots, honest(address)])
+export async function volley(address: string, shots: readonly Shot[]): Promise<Received[]> {
+  const received = await talk(address, [...shots, honest(address)])
   const fault =
-    heard.length > shots.length + 1 ? 'more answers than requests' : dishonest(heard[shots.length])
+    received.length > shots.length + 1
+      ? 'more answers than requests'
+      : dishonest(received[shots.length])
   return shots.map((_, i) => {
-    const answer = heard[i] ?? 'no answer'
+    const answer = received[i] ?? 'no answer'
     return fault !== null && i === shots.length - 1 && typeof answer === 'object' ? fault : answer
   })
 }
 
 /** Sends one shot on a connection of its own: one answer, and the server closes. */
-export async function single(address: string, shot: Shot): Promise<Heard> {
-  const heard = await talk(address, [shot])
-  return heard.length === 1
-    ? heard[0]!
-    : `${heard.length} answers: ${JSON.stringify(heard).slice(0, 500)}`
+export async function single(address: string, shot: Shot): Promise<Received> {
+  const received = await talk(address, [shot])
+  return received.length === 1
+    ? received[0]!
+    : `${received.length} answers: ${JSON.stringify(received).slice(0, 500)}`
 }

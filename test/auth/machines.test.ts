@@ -43,7 +43,7 @@ describe('a machine token', () => {
     assert.deepEqual(asked, [TOKEN, TOKEN, TOKEN])
   })
 
-  for (const [said, told] of [
+  for (const [expected, code] of [
     ['invalid_token', 'invalid_token'],
     ['unauthorized', 'invalid_token'],
     ['not_signed_in', 'invalid_token'],
@@ -52,8 +52,8 @@ describe('a machine token', () => {
     ['backend_error', 'backend_error'],
     ['rate_limited', 'rate_limited'],
   ] as const)
-    it(`that the server answers with ${said}: ${told}`, async () => {
-      await rejects(told, machineCaller(TOKEN, failing(said)))
+    it(`that the server answers with ${expected}: ${code}`, async () => {
+      await rejects(code, machineCaller(TOKEN, failing(expected)))
     })
 
   for (const text of ['csm_', `${TOKEN}x`, TOKEN.slice(0, -1), TOKEN.replace(/_./, '_!')])

@@ -68,8 +68,8 @@ for (const { route, method, path, expected } of cases)
     const segments = path.slice(1).split('/')
     const need = needOf(method, segments)
     // This table does not cover what a machine account is refused beyond its scope.
-    const judged = expected.filter(({ caller }) => caller !== 'machine')
-    const outcomes = judged.map(({ caller }): Outcome => {
+    const forTokens = expected.filter(({ caller }) => caller !== 'machine')
+    const outcomes = forTokens.map(({ caller }): Outcome => {
       if (need === 'none') return 'public'
       if (!isScope(caller)) return 401
       try {
@@ -82,7 +82,7 @@ for (const { route, method, path, expected } of cases)
     })
     assert.deepEqual(
       outcomes,
-      judged.map(({ outcome }) => outcome),
+      forTokens.map(({ outcome }) => outcome),
     )
   })
 
@@ -195,10 +195,10 @@ for (const { route, method, path, expected } of live)
         token,
         body: caller === 'machine' ? BODIES[route] : undefined,
       })
-      const told = json as Record<string, string> | undefined
+      const answer = json as Record<string, string> | undefined
       const challenge = headers['www-authenticate']
       if (outcome === 'no_device') {
-        assert.equal(`${status} ${told?.['error']}`, '409 no_device', caller)
+        assert.equal(`${status} ${answer?.['error']}`, '409 no_device', caller)
         continue
       }
       // A machine account is a member of its organisation: its scope allows the request, but its
@@ -206,28 +206,28 @@ for (const { route, method, path, expected } of live)
       if (
         caller === 'machine' &&
         path.startsWith('/api/v1/org/') &&
-        told?.['error'] === 'forbidden'
+        answer?.['error'] === 'forbidden'
       )
         continue
       if (outcome === 'public' || outcome === 'through') {
         assert(status !== 401 && status !== 403, `${caller}: ${status}`)
-        assert.notEqual(told?.['error'], 'no_device', caller)
+        assert.notEqual(answer?.['error'], 'no_device', caller)
         assert.equal(challenge, undefined)
         continue
       }
       assert.equal(status, outcome, caller)
       if (outcome === 403) {
         const need = needOf(method, target.slice(1).split('/')) as Scope
-        assert.equal(told?.['error'], 'insufficient_scope')
-        assert.equal(told['required_scope'], REQUIRED[need])
-        assert.match(told['required_scope'] as string, /^(write or full|full)$/)
+        assert.equal(answer?.['error'], 'insufficient_scope')
+        assert.equal(answer['required_scope'], REQUIRED[need])
+        assert.match(answer['required_scope'] as string, /^(write or full|full)$/)
         for (const part of [`is ${caller};`, `${method} ${target} `, `requires ${REQUIRED[need]}.`])
-          assert(told['message']?.includes(part), `${told['message']} lacks ${part}`)
+          assert(answer['message']?.includes(part), `${answer['message']} lacks ${part}`)
         assert.equal(challenge, `Bearer error="insufficient_scope", scope="${need}"`)
       } else {
         // RFC 6750 section 3.1: no error code if the request had no token.
         assert.equal(challenge, caller === 'none' ? 'Bearer' : 'Bearer error="invalid_token"')
-        assert.equal(told?.['error'], caller === 'none' ? 'unauthorized' : 'invalid_token')
+        assert.equal(answer?.['error'], caller === 'none' ? 'unauthorized' : 'invalid_token')
       }
     }
   })

@@ -82,14 +82,14 @@ test('the list has the same values as the answer to minting', () => {
     label: 'l',
     expires_in: 60,
   })
-  const said = {
+  const answer = {
     name: 'n',
     label: 'l',
     scope: 'read',
     created_at: '2026-01-02T03:04:05.678Z',
     expires_at: '2026-01-02T03:05:05.678Z',
   }
-  assert.partialDeepStrictEqual(made, said)
+  assert.partialDeepStrictEqual(made, answer)
   assert.deepEqual(tokens.list(), [{ ...made, state: 'active', last_used_at: null }])
   const plain = tokens.mint({ name: 'n', scope: 'read' })
   assert.deepEqual([plain.label, plain.expires_at], [null, null])
@@ -162,7 +162,7 @@ test('expired, revoked and unknown tokens get the same error', () => {
 })
 
 test('a revocation applies at once, can be repeated, and survives a restart', () => {
-  const [kept, gone] = [
+  const [remaining, gone] = [
     tokens.mint({ name: 'n', scope: 'full' }),
     tokens.mint({ name: 'n', scope: 'full' }),
   ]
@@ -174,15 +174,15 @@ test('a revocation applies at once, can be repeated, and survives a restart', ()
   const state1 = () => tokens.list().map(({ id, state }) => [id, state])
   assert.deepEqual(state1(), [
     [gone.id, 'revoked'],
-    [kept.id, 'active'],
+    [remaining.id, 'active'],
   ])
   assert.equal(rowOf(gone.id)?.revoked_at, T0)
   restart()
   refused(gone.token)
-  assert.equal(tokens.authenticate(kept.token).token, kept.id)
+  assert.equal(tokens.authenticate(remaining.token).token, remaining.id)
   assert.deepEqual(state1(), [
     [gone.id, 'revoked'],
-    [kept.id, 'active'],
+    [remaining.id, 'active'],
   ])
 })
 
@@ -253,7 +253,7 @@ test('a locked keychain is not reported as a wrong token', () => {
 })
 
 test('a token without its keychain entry is rejected, and can be revoked', () => {
-  const [kept, gone] = [
+  const [remaining, gone] = [
     tokens.mint({ name: 'n', scope: 'full' }),
     tokens.mint({ name: 'n', scope: 'full' }),
   ]
@@ -271,7 +271,7 @@ test('a token without its keychain entry is rejected, and can be revoked', () =>
   refused(gone.token)
   assert.deepEqual(
     tokens.list().map(({ id }) => id),
-    [kept.id],
+    [remaining.id],
   )
 })
 

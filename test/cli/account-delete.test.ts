@@ -5,15 +5,15 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { takenIn, newTown } from './town.ts'
+import { joinMembers, newCliFixture } from './cli-fixture.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
 describe('account delete with an account server, without a daemon', () => {
   it('asks for the address, and does nothing without it', async (t) => {
-    const town = await newTown(t)
-    const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+    const fixture = await newCliFixture(t)
+    const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
     const { id } = await ada.json('connection', 'create', '--name', 'Tea')
-    await takenIn(ada, id, [bob])
+    await joinMembers(ada, id, [bob])
     const script = await ada.on(['account', 'delete'])
     assert.deepEqual([script.code, script.out], [EXIT.failed, ''])
     assert.match(script.err, /Nothing was done.*--yes/)
@@ -41,8 +41,8 @@ describe('account delete with an account server, without a daemon', () => {
   })
 
   it('deletes an organisation without other members, too', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     await ada.json('org', 'create', 'Tea house')
     assert.deepEqual(await ada.json('account', 'delete', '--yes'), {
       account_id: ada.id,
@@ -70,9 +70,9 @@ describe('account delete of the embedded account, by its id', () => {
     it(withDaemon ? 'a daemon runs' : 'no daemon runs', async (t) => {
       const { run, whoami } = await embedded(t, withDaemon)
       const id = await whoami()
-      const said = await run(['account', 'delete'], { person: () => id })
-      assert.equal(said.code, EXIT.ok, said.err)
-      assert.match(said.err, new RegExp(`Deleted the account ${id}`))
+      const result = await run(['account', 'delete'], { person: () => id })
+      assert.equal(result.code, EXIT.ok, result.err)
+      assert.match(result.err, new RegExp(`Deleted the account ${id}`))
       const after = await whoami()
       // Without a daemon each command starts by itself and creates a new account.
       if (withDaemon) assert.equal(after, null)
@@ -83,9 +83,9 @@ describe('account delete of the embedded account, by its id', () => {
     const { run, whoami } = await embedded(t, true)
     const id = await whoami()
     for (const typed of ['no', '', 'null', null]) {
-      const said = await run(['account', 'delete'], { person: () => typed })
-      assert.deepEqual([said.code, said.out], [EXIT.failed, ''])
-      assert.match(said.err, /Nothing was done\.\n$/)
+      const result = await run(['account', 'delete'], { person: () => typed })
+      assert.deepEqual([result.code, result.out], [EXIT.failed, ''])
+      assert.match(result.err, /Nothing was done\.\n$/)
       assert.equal(await whoami(), id)
     }
   })
@@ -95,9 +95,9 @@ describe('account delete of the embedded account, by its id', () => {
     await run(['account', 'delete', '--yes'])
     const calls = [['connection', 'list'], ['sync'], ['login', '--email', 'a@example.org']]
     for (const words of calls) {
-      const said = await run(words)
-      assert.match(said.err, /Restart the daemon/, words.join(' '))
-      assert.doesNotMatch(said.err, /countersignd login/)
+      const result = await run(words)
+      assert.match(result.err, /Restart the daemon/, words.join(' '))
+      assert.doesNotMatch(result.err, /countersignd login/)
     }
     const { out } = await run(['status'])
     assert.match(out, /Restart the daemon/)
@@ -111,8 +111,8 @@ describe('account delete of the embedded account, by its id', () => {
       mkdirSync(dir, { recursive: true })
       const letter = `2026-01-01T00-00-00-000Z-${'a'.repeat(26)}.eml`
       writeFileSync(join(dir, letter), 'To: stranger@example.org\r\n\r\nHello')
-      const said = await run(['account', 'delete', '--yes'])
-      assert.equal(said.code, EXIT.ok, said.err)
+      const result = await run(['account', 'delete', '--yes'])
+      assert.equal(result.code, EXIT.ok, result.err)
       assert.deepEqual(readdirSync(dir), dir === elsewhere ? [letter] : [])
     }
   })
@@ -122,9 +122,9 @@ describe('account delete of the embedded account, by its id', () => {
     const id = await whoami()
     const { out } = await run(['token', 'create', '--name', 'x', '--scope', 'write'])
     const env = { SVC_TOKEN: out.trim() }
-    const said = await run(['account', 'delete', '--yes', '--json'], { env })
-    assert.deepEqual([said.code, said.err], [EXIT.ok, ''])
-    assert.deepEqual(JSON.parse(said.out), { account_id: id, state: 'deleted' })
+    const result = await run(['account', 'delete', '--yes', '--json'], { env })
+    assert.deepEqual([result.code, result.err], [EXIT.ok, ''])
+    assert.deepEqual(JSON.parse(result.out), { account_id: id, state: 'deleted' })
     const again = await run(['account', 'delete', '--yes'], { env })
     assert.deepEqual([again.code, again.out], [EXIT.failed, ''])
     assert.match(again.err, /wrong, expired or revoked/)

@@ -24,7 +24,7 @@ import type { Json } from '../e2e/caller.ts'
 import { environment, folder } from '../e2e/program.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import { across } from './across.ts'
-import { daemonHere, terminal, type Said, type Typed } from './terminal.ts'
+import { daemonHere, terminal, type CommandResult, type Typed } from './terminal.ts'
 
 const FOUR_WORDS = /^[a-z]+( [a-z]+){3}\n$/
 
@@ -34,7 +34,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     const mail = join(dir.path, 'mail')
     const log: string[] = []
     const daemons: Awaited<ReturnType<typeof daemonHere>>[] = []
-    const devices = new Map<string, (args: readonly string[], more?: Typed) => Promise<Said>>()
+    const devices = new Map<
+      string,
+      (args: readonly string[], more?: Typed) => Promise<CommandResult>
+    >()
     let server: Awaited<ReturnType<typeof serveAccount>>
 
     before(async () => {
@@ -67,9 +70,9 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     const on = async (name: string, args: readonly string[], more?: Typed) =>
       (await device(name))(args, more)
     const good = async (name: string, args: readonly string[], more?: Typed) => {
-      const said = await on(name, args, more)
-      assert.equal(said.code, EXIT.ok, said.err)
-      return said
+      const result = await on(name, args, more)
+      assert.equal(result.code, EXIT.ok, result.err)
+      return result
     }
     const json = async (name: string, args: readonly string[], more?: Typed): Promise<Json> => {
       const { out, err } = await good(name, [...args, '--json'], more)

@@ -1,7 +1,7 @@
 /** Runs "login" of a new device and "device approve" of another side by side at two terminals. */
 import assert from 'node:assert/strict'
 import { EXIT } from '../../src/errors.ts'
-import type { Person, Said } from './terminal.ts'
+import type { Person, CommandResult } from './terminal.ts'
 
 /** Returns the newest four words in an instruction. */
 export const fourWordsIn = (text: string): string =>
@@ -12,10 +12,10 @@ export const fourWordsIn = (text: string): string =>
  * @param first what the user types on the new device before the words, such as the mailed code
  */
 export async function across(
-  login: (person: Person) => Promise<Said>,
-  approve: (person: Person) => Promise<Said>,
+  login: (person: Person) => Promise<CommandResult>,
+  approve: (person: Person) => Promise<CommandResult>,
   first: Person | null = null,
-): Promise<{ login: Said; approve: Said }> {
+): Promise<{ login: CommandResult; approve: CommandResult }> {
   const shown = Promise.withResolvers<string | null>()
   const others = Promise.withResolvers<string | null>()
   let isFirst = first !== null
@@ -28,12 +28,12 @@ export async function across(
     return others.promise
   }).finally(() => shown.resolve(null))
   /** Repeats the approval until the new device has enrolled. */
-  async function approved(): Promise<Said> {
+  async function approved(): Promise<CommandResult> {
     for (;;) {
-      const said = await approve(() => shown.promise)
-      if (said.err.includes('No device awaits approval')) continue
-      others.resolve(said.code === EXIT.ok ? said.out.trim() : null)
-      return said
+      const result = await approve(() => shown.promise)
+      if (result.err.includes('No device awaits approval')) continue
+      others.resolve(result.code === EXIT.ok ? result.out.trim() : null)
+      return result
     }
   }
   const [one, other] = await Promise.all([comes, approved()])

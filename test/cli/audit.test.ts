@@ -56,9 +56,9 @@ const wrong: [name: string, args: string[], code: number, told: RegExp][] = [
   ['no log', [], EXIT.failed, /There is no audit log in .*\. Either no daemon has run/],
   ['an invalid head', ['--head', 'x'], EXIT.usage, /--head must be the 64 hexadecimal digits/],
 ]
-for (const [name, args, code, told] of wrong)
+for (const [name, args, code, expected] of wrong)
   test(`${name}: exit code ${code}`, async (t) => {
     const ended = await verify(freshFolder(t), ...args)
     assert.equal(ended.code, code)
-    assert.match(ended.stderr, told)
+    assert.match(ended.stderr, expected)
   })

@@ -60,7 +60,7 @@ const KEYS = JSON.stringify({
 const newFolder = (t: TestContext) => join(freshFolder(t), 'state')
 
 /** Creates data of each kind for a user; the token `good` is valid, `revoked` is not. */
-async function furnish(address: string) {
+async function populate(address: string) {
   const [good, revoked] = [await newToken(address), await newToken(address, 'read')]
   const call = caller(address, good.token)
   await call(`DELETE /api/v1/api-tokens/${revoked.id}`)
@@ -95,7 +95,7 @@ describe('a backup', () => {
         isOpen = false
       }
       t.after(end)
-      const { good, revoked, call, stamp } = await furnish(first.address)
+      const { good, revoked, call, stamp } = await populate(first.address)
       const had = await inventory(call)
       if (!runs) await end()
       const secretFile = passphraseFile(t)
@@ -108,9 +108,9 @@ describe('a backup', () => {
         '--json',
       ])
       assert.equal(made.code, EXIT.ok, made.err)
-      const said = JSON.parse(made.out) as Json
-      assert.deepEqual([said.file, said.account_database], [file, 'sqlite'])
-      assert.equal(statSync(file).size, said.size_bytes)
+      const result = JSON.parse(made.out) as Json
+      assert.deepEqual([result.file, result.account_database], [file, 'sqlite'])
+      assert.equal(statSync(file).size, result.size_bytes)
       assert.equal(statSync(file).mode & 0o777, 0o600)
       assert.deepEqual(readdirSync(place), ['backup'])
       await end()
@@ -125,8 +125,8 @@ describe('a backup', () => {
       const run = terminal(target)
       const restored = await run(['restore', file, '--passphrase-file', secretFile])
       assert.equal(restored.code, EXIT.ok, restored.err)
-      const kept = await secretsIn(target)
-      assert.deepEqual(kept, await secretsIn(stateDir))
+      const stored = await secretsIn(target)
+      assert.deepEqual(stored, await secretsIn(stateDir))
       const second = await daemonHere(target)
       t.after(() => second.close())
       const again = caller(second.address, good.token)
@@ -199,7 +199,7 @@ describe('the format of a backup', () => {
     const stateDir = join(dir.path, 'state')
     mkdirSync(stateDir, { mode: 0o700 })
     const daemon = await daemonHere(stateDir, 'error')
-    await furnish(daemon.address)
+    await populate(daemon.address)
     await daemon.close()
     writeFileSync(join(dir.path, 'passphrase'), PASSPHRASE, { mode: 0o600 })
     const options = ['--passphrase-file', join(dir.path, 'passphrase')]
@@ -214,8 +214,8 @@ describe('the format of a backup', () => {
     writeFileSync(path, content)
     const target = newFolder(t)
     const options = ['--passphrase-file', passphraseFile(t, passphrase)]
-    const said = await terminal(target)(['restore', path, ...options])
-    return { ...said, target }
+    const result = await terminal(target)(['restore', path, ...options])
+    return { ...result, target }
   }
 
   it('matches the document', () => {
@@ -448,11 +448,11 @@ describe('the format of a backup', () => {
       withFile('secret', () => Buffer.alloc(0)),
     ],
   ]
-  for (const [what, exit, message, spoil] of bad)
+  for (const [what, exit, message, damage] of bad)
     it(`with ${what} is rejected, and leaves nothing`, async (t) => {
       const { code, out, err, target } = await restoreInto(
         t,
-        Buffer.from(spoil(Buffer.from(bytes))),
+        Buffer.from(damage(Buffer.from(bytes))),
       )
       assert.deepEqual([code, out], [EXIT[exit], ''], err)
       assert.match(err, message)

@@ -21,9 +21,9 @@ import { until } from '../until.ts'
 /** Wraps a terminal so that each command must succeed. */
 const wellDone = (run: Terminal) => {
   const good: Terminal = async (args, more) => {
-    const said = await run(args, more)
-    assert.equal(said.code, EXIT.ok, said.err)
-    return said
+    const result = await run(args, more)
+    assert.equal(result.code, EXIT.ok, result.err)
+    return result
   }
   const json = async (...args: string[]) =>
     JSON.parse((await good([...args, '--json'])).out) as Json

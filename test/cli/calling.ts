@@ -9,7 +9,7 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import type { Laptop } from '../device/session/signing-in.ts'
-import { type Said, type Typed, streams } from './terminal.ts'
+import { type CommandResult, type Typed, streams } from './terminal.ts'
 import { PUBLIC_URL } from '../service/subject.ts'
 
 /** Runs a command; an error that it throws becomes its last line, as the program prints it. */
@@ -17,8 +17,8 @@ export async function call(
   api: Partial<Api>,
   [name, ...args]: readonly [name: string, ...args: string[]],
   more: Typed = {},
-): Promise<Said> {
-  const { said, io } = streams(more)
+): Promise<CommandResult> {
+  const { result, io } = streams(more)
   const command = (await COMMANDS[name]?.load()) as Command
   const options = { json: { type: 'boolean' as const }, ...command.options }
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
@@ -44,17 +44,17 @@ export async function call(
       say: (text) => void (json || io.stderr.write(`${text}\n`)),
       second: () => setImmediate(),
     })
-    return { code: code ?? EXIT.ok, ...said }
+    return { code: code ?? EXIT.ok, ...result }
   } catch (error) {
-    said.err += `${(error as Error).message}\n`
-    return { code: EXIT.failed, ...said }
+    result.err += `${(error as Error).message}\n`
+    return { code: EXIT.failed, ...result }
   }
 }
 
 /** Returns the API of a device’s daemon. */
 export function apiOf(laptop: Laptop): Partial<Api> {
   const { flow } = laptop
-  const own = () => laptop.seat.identity()
+  const own = () => laptop.deviceSession.identity()
   const user = () => ({
     id: own()?.account as string,
     display_name: 'Ada',
@@ -74,12 +74,13 @@ export function apiOf(laptop: Laptop): Partial<Api> {
       end: ({ body: { last_device = false, forget = false } }) => flow.end({ last_device, forget }),
     },
     approvals: {
-      begin: ({ id }) => laptop.approver.begin(laptop.seat.account(), id),
-      advance: ({ id }) => laptop.approver.advance(laptop.seat.account(), id),
-      create: ({ id, body }) => laptop.approver.approve(laptop.seat.account(), id, body.words),
+      begin: ({ id }) => laptop.approver.begin(laptop.deviceSession.account(), id),
+      advance: ({ id }) => laptop.approver.advance(laptop.deviceSession.account(), id),
+      create: ({ id, body }) =>
+        laptop.approver.approve(laptop.deviceSession.account(), id, body.words),
     },
     devices: {
-      list: (page) => laptop.seat.account().devices.list(page),
+      list: (page) => laptop.deviceSession.account().devices.list(page),
       delete: async () => {
         throw new AppError('not_found', 'no')
       },
@@ -89,7 +90,7 @@ export function apiOf(laptop: Laptop): Partial<Api> {
         throw new AppError('not_found', 'no')
       },
       read: async () => {
-        await laptop.seat.account().context.read({})
+        await laptop.deviceSession.account().context.read({})
         return { user: user(), organisations: [] }
       },
     },

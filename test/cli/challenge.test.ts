@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { type Person as AtTerminal } from './terminal.ts'
-import { newTown, takenIn } from './town.ts'
+import { newCliFixture, joinMembers } from './cli-fixture.ts'
 
 const WRONG = 'matador carload recede'
 
@@ -18,10 +18,10 @@ const typing = (...lines: ((word: string) => string | Promise<string>)[]): AtTer
 
 describe('verify --challenge and code --challenge', () => {
   it('with two people: the same purpose verifies once, and another one does not', async (t) => {
-    const town = await newTown(t)
-    const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+    const fixture = await newCliFixture(t)
+    const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
     const bank = (await ada.json('connection', 'create', '--name', 'Bank')).id as string
-    await takenIn(ada, bank, [bob])
+    await joinMembers(ada, bank, [bob])
     const says = (purpose: string) => async (word: string) =>
       (await bob.json('code', bank, '--challenge', word, '--purpose', purpose)).words as string
     const check = (person: AtTerminal, ...more: string[]) =>
@@ -83,14 +83,14 @@ describe('verify --challenge and code --challenge', () => {
   })
 
   it('in a group: the speaker names the listener, and words for another listener fail', async (t) => {
-    const town = await newTown(t)
+    const fixture = await newCliFixture(t)
     const [ada, bob, cy] = [
-      await town.person('ada'),
-      await town.person('bob'),
-      await town.person('cy'),
+      await fixture.person('ada'),
+      await fixture.person('bob'),
+      await fixture.person('cy'),
     ]
     const club = (await ada.json('connection', 'create', '--name', 'Club')).id as string
-    await takenIn(ada, club, [bob, cy])
+    await joinMembers(ada, club, [bob, cy])
     await bob.good(['sync'])
     assert.match(
       await bob.refused('code', club, '--challenge', 'matador'),
@@ -109,10 +109,10 @@ describe('verify --challenge and code --challenge', () => {
   })
 
   it('rejects options that do not fit', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     const guest = (await ada.json('guest', 'create', '--label', 'Mum')).id as string
-    for (const [args, said] of [
+    for (const [args, expected] of [
       [
         ['verify', '--challenge', ...WRONG.split(' ')],
         /together with --challenge\. The command first shows you a word to say/,
@@ -128,7 +128,7 @@ describe('verify --challenge and code --challenge', () => {
     ] as const) {
       const { code, err } = await ada.on(args)
       assert.equal(code, EXIT.usage, err)
-      assert.match(err, said)
+      assert.match(err, expected)
     }
     const long = await ada.refused('verify', '--challenge', '--purpose', 'a'.repeat(65))
     assert.match(long, /The purpose is too long: it has 65 letters and digits/)

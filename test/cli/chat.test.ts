@@ -39,8 +39,8 @@ function answering(...pieces: readonly (string | Uint8Array | Error)[]) {
 describe('ask', () => {
   it('prints only the text of the answer', async () => {
     const { api, asked } = answering(delta('Hel'), delta('lo\n\ttab'), ': x\n\n', LAST)
-    const said = await call(api, ['ask', 'What?'])
-    assert.deepEqual(said, {
+    const result = await call(api, ['ask', 'What?'])
+    assert.deepEqual(result, {
       code: EXIT.ok,
       out: 'Hello\n\ttab\n',
       err: `To continue: countersignd ask --conversation ${CONVERSATION} "…"\n`,
@@ -82,9 +82,9 @@ describe('ask', () => {
   ] as const)
     it(`an answer that ${what} break off: prints the received part and the reason, and fails`, async () => {
       const pieces = [delta('Half an'), 'data: {"cho', last]
-      const said = await call(answering(...pieces).api, ['ask', '?'])
-      assert.deepEqual([said.code, said.out], [EXIT.failed, 'Half an\n'])
-      assert.match(said.err, /^The (assistant �broke off|answer was interrupted)\./)
+      const result = await call(answering(...pieces).api, ['ask', '?'])
+      assert.deepEqual([result.code, result.out], [EXIT.failed, 'Half an\n'])
+      assert.match(result.err, /^The (assistant �broke off|answer was interrupted)\./)
       const json = await call(answering(...pieces).api, ['ask', '?', '--json'])
       assert.deepEqual([json.code, json.out], [EXIT.failed, ''], 'half an answer is no JSON')
     })
@@ -102,8 +102,8 @@ describe('feedback', () => {
 
   it('is sent unchanged', async () => {
     const { api, taken } = taking()
-    const said = await call(api, ['feedback', 'It works.'])
-    assert.deepEqual(said, { code: EXIT.ok, out: '', err: 'Sent. Thank you.\n' })
+    const result = await call(api, ['feedback', 'It works.'])
+    assert.deepEqual(result, { code: EXIT.ok, out: '', err: 'Sent. Thank you.\n' })
     await call(api, ['feedback', '-', '--category', 'idea'], { input: 'One.\n\nTwo.\n' })
     assert.deepEqual(taken, [
       { message: 'It works.' },
@@ -140,16 +140,16 @@ test('with a daemon the answer is printed as it arrives', async (t) => {
     res.write(delta('Last.'))
     res.end(LAST)
   }
-  const { said, io } = streams()
+  const { result, io } = streams()
   const stdout = {
     write: (text: string) => {
       io.stdout.write(text)
-      if (said.out === 'First. ') printed.resolve()
+      if (result.out === 'First. ') printed.resolve()
     },
   }
   const code = await run(['ask', 'What?'], { ...io, stdout, env: environment(stateDir) })
-  assert.deepEqual([code, said.out], [EXIT.ok, 'First. Last.\n'], said.err)
-  const [, conversation = ''] = /--conversation (cnv_\w{26}) /.exec(said.err) ?? []
+  assert.deepEqual([code, result.out], [EXIT.ok, 'First. Last.\n'], result.err)
+  const [, conversation = ''] = /--conversation (cnv_\w{26}) /.exec(result.err) ?? []
 
   endpoint.speak = says('More.')
   const on = terminal(stateDir)

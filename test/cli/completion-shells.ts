@@ -19,7 +19,7 @@ const parts = (text: string): string[][] =>
 /**
  * Runs a shell program over the script and the lines; any output on standard error is a failure.
  */
-async function told(
+async function complete(
   command: string,
   args: readonly string[],
   program: string,
@@ -50,7 +50,7 @@ async function told(
 
 /** Splits a line into words as readline does: at spaces, and at `=`. */
 export const bash: Shell = (script, lines, cwd) =>
-  told(
+  complete(
     'bash',
     ['--norc', '--noprofile', '-u'],
     `
@@ -71,7 +71,7 @@ done
   )
 
 export const fish: Shell = (script, lines, cwd) =>
-  told(
+  complete(
     'fish',
     ['--no-config'],
     `
@@ -92,7 +92,7 @@ end
  * offers.
  */
 export const zsh: Shell = (script, lines, cwd) =>
-  told(
+  complete(
     'zsh',
     ['-f'],
     `

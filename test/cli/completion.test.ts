@@ -146,7 +146,7 @@ describe('parsing a usage line', () => {
   })
   const text = { type: 'string' } as const
   const flag = { type: 'boolean' } as const
-  const told: [usage: string, options: Command['options'], expected: object][] = [
+  const described: [usage: string, options: Command['options'], expected: object][] = [
     ['--scope read|write', { scope: text }, { '--scope': ['read', 'write'] }],
     ['[--file FILE|-]', { file: text }, { '--file': 'file' }],
     ['[--receipt-key JWK_FILE]', { 'receipt-key': text }, { '--receipt-key': 'file' }],
@@ -159,7 +159,7 @@ describe('parsing a usage line', () => {
     ['[--expires-in 30d]', { 'expires-in': text }, { '--expires-in': 'other' }],
     ['[--json]', { hidden: text }, {}],
   ]
-  for (const [usage, options, expected] of told)
+  for (const [usage, options, expected] of described)
     it(usage, () => {
       const found = usageOf(command(usage, options))
       const own = found.options.filter(({ name }) => name !== '--help' && name !== '--json')

@@ -7,16 +7,16 @@ import { describe, it, type TestContext, test } from 'node:test'
 import { AppError, EXIT } from '../../src/errors.ts'
 import type { Api } from '../../src/cli/command.ts'
 import { call } from './calling.ts'
-import { type Person, newTown, takenIn } from './town.ts'
+import { type Person, newCliFixture, joinMembers } from './cli-fixture.ts'
 
 /** Creates a connection of Ada with further members. */
 async function connected(t: TestContext, ...names: string[]) {
-  const town = await newTown(t)
-  const ada = await town.person('ada')
+  const fixture = await newCliFixture(t)
+  const ada = await fixture.person('ada')
   const others: Person[] = []
-  for (const name of names) others.push(await town.person(name))
+  for (const name of names) others.push(await fixture.person(name))
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
-  await takenIn(ada, id, others)
+  await joinMembers(ada, id, others)
   return { ada, id: id as string, others: others as [Person, Person] }
 }
 

@@ -6,21 +6,21 @@ import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { terminal } from './terminal.ts'
-import { newTown, takenIn } from './town.ts'
+import { newCliFixture, joinMembers } from './cli-fixture.ts'
 
 const WEEK_MS = 7 * 24 * 3_600_000
 
 test('device renew prints the end of the old key, and connections keep working', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
-  await takenIn(ada, id, [bob])
+  await joinMembers(ada, id, [bob])
   const before = Date.now()
   const renewed = await ada.json('device', 'renew')
   const { device } = await ada.json('whoami')
   assert.equal(renewed.device_id, device.id)
-  const kept = Date.parse(renewed.old_key_until) - WEEK_MS
-  assert(kept >= before && kept <= Date.now(), renewed.old_key_until)
+  const since = Date.parse(renewed.old_key_until) - WEEK_MS
+  assert(since >= before && since <= Date.now(), renewed.old_key_until)
   const { out, err } = await ada.good(['device', 'renew'])
   assert.equal(out, '')
   assert.match(err, /^This device has a new sealing key\. The old key is kept until \d{4}-/)
@@ -31,10 +31,10 @@ test('device renew prints the end of the old key, and connections keep working',
 })
 
 test('a backup from before a renewal: the restored device renews again, and gets the secret', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
-  await takenIn(ada, id, [bob])
+  await joinMembers(ada, id, [bob])
   const folder = freshFolder(t)
   const [file, passphrase] = [join(folder, 'backup'), join(folder, 'passphrase')]
   writeFileSync(passphrase, 'five words that are not guessed\n', { mode: 0o600 })
@@ -44,7 +44,7 @@ test('a backup from before a renewal: the restored device renews again, and gets
   await bob.good(['rotate', id])
 
   const restored = terminal(join(freshFolder(t), 'state'))
-  const env = { SVC_BACKEND_URL: town.server }
+  const env = { SVC_BACKEND_URL: fixture.server }
   const good = async (args: string[]) => {
     const result = await restored(args, { env })
     assert.equal(result.code, EXIT.ok, result.err)

@@ -84,8 +84,8 @@ describe('help', () => {
   ]
   for (const [command, says] of promises)
     it(command, async () => {
-      const { said, io } = streams()
+      const { result, io } = streams()
       assert.equal(await run([...command.split(' '), '--help'], { ...io, env: {} }), EXIT.ok)
-      for (const one of says) assert.match(said.out.replaceAll('\n', ' '), one)
+      for (const one of says) assert.match(result.out.replaceAll('\n', ' '), one)
     })
 })

@@ -89,10 +89,10 @@ describe('export', () => {
     const folder = freshFolder(t)
     const output = join(folder, 'mine.zip')
     const { api, asked } = apiOf(await fileServer(t, whole), [building(0), building(40), {}])
-    const said = await call(api, ['export', '--output', output])
-    assert.equal(said.code, EXIT.ok, said.err)
-    assert.equal(said.out, `${output}\n`)
-    assert.match(said.err, /^Wrote 19 bytes\./)
+    const result = await call(api, ['export', '--output', output])
+    assert.equal(result.code, EXIT.ok, result.err)
+    assert.equal(result.out, `${output}\n`)
+    assert.match(result.err, /^Wrote 19 bytes\./)
     assert.deepEqual(asked, ['create', 'list', 'list', 'list', 'download'])
     assert.deepEqual(readFileSync(output), BYTES)
     assert.equal(statSync(output).mode & 0o777, 0o600)
@@ -102,25 +102,25 @@ describe('export', () => {
   it('prints one JSON answer', async (t) => {
     const output = join(freshFolder(t), 'mine.zip')
     const { api } = apiOf(await fileServer(t, whole))
-    const said = await call(api, ['export', 'create', '--output', output, '--json'])
-    assert.deepEqual(JSON.parse(said.out), { ...exportOf(), file: output })
-    assert.equal(said.err, '')
+    const result = await call(api, ['export', 'create', '--output', output, '--json'])
+    assert.deepEqual(JSON.parse(result.out), { ...exportOf(), file: output })
+    assert.equal(result.err, '')
   })
 
   it('uses an export that is already being built', async (t) => {
     const output = join(freshFolder(t), 'mine.zip')
     const { api } = apiOf(await fileServer(t, whole), [building(10), building(50), {}])
     api.exports.create = async () => Promise.reject(new AppError('conflict', 'One is built.'))
-    const said = await call(api, ['export', '--output', output])
-    assert.equal(said.code, EXIT.ok, said.err)
+    const result = await call(api, ['export', '--output', output])
+    assert.equal(result.code, EXIT.ok, result.err)
     assert.deepEqual(readFileSync(output), BYTES)
   })
 
   it('reports that no more exports can be kept', async (t) => {
     const { api } = apiOf('http://127.0.0.1:1', [{ state: 'failed' }])
     api.exports.create = async () => Promise.reject(new AppError('conflict', '20 are kept.'))
-    const said = await call(api, ['export', '--output', join(freshFolder(t), 'mine.zip')])
-    assert.deepEqual([said.code, said.err], [EXIT.failed, '20 are kept.\n'])
+    const result = await call(api, ['export', '--output', join(freshFolder(t), 'mine.zip')])
+    assert.deepEqual([result.code, result.err], [EXIT.failed, '20 are kept.\n'])
   })
 
   for (const [what, states, expected] of [
@@ -130,15 +130,15 @@ describe('export', () => {
     it(`an export that ${what} leaves no file`, async (t) => {
       const folder = freshFolder(t)
       const { api } = apiOf('http://127.0.0.1:1', states)
-      const said = await call(api, ['export', '--output', join(folder, 'mine.zip')])
-      assert.equal(said.code, EXIT.failed)
-      assert.match(said.err, expected)
+      const result = await call(api, ['export', '--output', join(folder, 'mine.zip')])
+      assert.equal(result.code, EXIT.failed)
+      assert.match(result.err, expected)
       assert.deepEqual(readdirSync(folder), [])
     })
 
   it('an unknown subcommand', async () => {
-    const said = await call({}, ['export', 'lsit'])
-    assert.match(said.err, /can only be followed by list, download, delete/)
+    const result = await call({}, ['export', 'lsit'])
+    assert.match(result.err, /can only be followed by list, download, delete/)
   })
 
   describe('an existing output file', () => {
@@ -154,9 +154,9 @@ describe('export', () => {
         take(output)
         const { api, asked } = apiOf(await fileServer(t, whole))
         for (const words of [['export'], ['export download', ID]] as const) {
-          const said = await call(api, [...words, '--output', output])
-          assert.equal(said.code, EXIT.failed)
-          assert.match(said.err, /already exists\. Name another file with --output/)
+          const result = await call(api, [...words, '--output', output])
+          assert.equal(result.code, EXIT.failed)
+          assert.match(result.err, /already exists\. Name another file with --output/)
         }
         assert.ok(!asked.includes('create'))
         assert.deepEqual(readdirSync(folder), ['mine.zip'])
@@ -170,16 +170,16 @@ describe('export', () => {
         writeFileSync(output, 'precious')
         whole(req, res)
       })
-      const said = await call(apiOf(origin).api, ['export', '--output', output])
-      assert.match(said.err, /already exists/)
+      const result = await call(apiOf(origin).api, ['export', '--output', output])
+      assert.match(result.err, /already exists/)
       assert.equal(readFileSync(output, 'utf8'), 'precious')
       assert.deepEqual(readdirSync(folder), ['mine.zip'])
     })
 
     it('in a missing folder: rejected', async (t) => {
       const { api } = apiOf('http://127.0.0.1:1')
-      const said = await call(api, ['export', '--output', join(freshFolder(t), 'no', 'mine.zip')])
-      assert.match(said.err, /The folder .* does not exist/)
+      const result = await call(api, ['export', '--output', join(freshFolder(t), 'no', 'mine.zip')])
+      assert.match(result.err, /The folder .* does not exist/)
     })
   })
 
@@ -219,10 +219,10 @@ describe('export', () => {
       it(what, async (t) => {
         const folder = freshFolder(t)
         const { api } = apiOf(await fileServer(t, respond))
-        const said = await call(api, ['export', '--output', join(folder, 'mine.zip')])
-        assert.deepEqual([said.code, said.out], [EXIT.failed, ''])
-        assert.match(said.err, expected)
-        assert.match(said.err, new RegExp(`countersignd export download ${ID}`))
+        const result = await call(api, ['export', '--output', join(folder, 'mine.zip')])
+        assert.deepEqual([result.code, result.out], [EXIT.failed, ''])
+        assert.match(result.err, expected)
+        assert.match(result.err, new RegExp(`countersignd export download ${ID}`))
         assert.deepEqual(readdirSync(folder), [])
       })
 
@@ -235,9 +235,9 @@ describe('export', () => {
       it(`a link that leads to ${what} is not followed`, async (t) => {
         const { api } = apiOf('')
         api.exports.download = async () => ({ url, expires_at: '' })
-        const said = await call(api, ['export', '--output', join(freshFolder(t), 'mine.zip')])
-        assert.equal(said.code, EXIT.failed)
-        assert.match(said.err, expected)
+        const result = await call(api, ['export', '--output', join(freshFolder(t), 'mine.zip')])
+        assert.equal(result.code, EXIT.failed)
+        assert.match(result.err, expected)
       })
   })
 })
@@ -258,8 +258,8 @@ describe('export list, download, delete', () => {
   it('download fetches a ready one; for others it prints the daemon’s error', async (t) => {
     const output = join(freshFolder(t), 'mine.zip')
     const { api } = apiOf(await fileServer(t, whole))
-    const said = await call(api, ['export download', ID, '--output', output])
-    assert.deepEqual([said.code, said.out], [EXIT.ok, `${output}\n`])
+    const result = await call(api, ['export download', ID, '--output', output])
+    assert.deepEqual([result.code, result.out], [EXIT.ok, `${output}\n`])
     assert.deepEqual(readFileSync(output), BYTES)
     for (const id of ['exp_x', 'con_01m7zcejkxe189qvn7jpcpjyhz'])
       assert.match((await call(api, ['export download', id])).err, /countersignd export list/)
@@ -277,12 +277,12 @@ describe('export list, download, delete', () => {
 
 describe('the progress bar', () => {
   const drawn = (env: NodeJS.ProcessEnv, isTTY: boolean, quiet = false) => {
-    const { io, said } = streams()
+    const { io, result } = streams()
     const { stderr } = harmlessIo({ ...io, stderr: { ...io.stderr, isTTY }, env })
     const bar = newProgressBar({ stderr, env, quiet }, 'Exporting')
     for (const percent of [-1, 0, 0, 50, 50, 99.9, 100, 101]) bar.show(percent)
     bar.end()
-    return said.err
+    return result.err
   }
 
   it('is drawn over itself at a terminal, once for each step', () => {
@@ -313,8 +313,8 @@ describe('with a daemon and the account server in it', () => {
     const daemon = await daemonHere(stateDir)
     t.after(() => daemon.close())
     const output = join(freshFolder(t), 'mine.zip')
-    const said = await terminal(stateDir)(['export', '--output', output])
-    assert.equal(said.code, EXIT.ok, said.err)
+    const result = await terminal(stateDir)(['export', '--output', output])
+    assert.equal(result.code, EXIT.ok, result.err)
     const files = await unzip(readFileSync(output))
     const { user } = JSON.parse(files.get('context.json')!) as { user: { id: string } }
     assert.ok(files.get('README.txt')!.includes(user.id))
@@ -325,9 +325,9 @@ describe('with a daemon and the account server in it', () => {
     const stateDir = freshFolder(t)
     const output = join(freshFolder(t), 'mine.zip')
     const env = { SVC_ACCOUNT_PORT: '1' }
-    const said = await terminal(stateDir)(['export', '--output', output], { env })
-    assert.equal(said.code, EXIT.failed)
-    assert.match(said.err, /start "countersignd serve" .* run "countersignd export download exp_/)
+    const result = await terminal(stateDir)(['export', '--output', output], { env })
+    assert.equal(result.code, EXIT.failed)
+    assert.match(result.err, /start "countersignd serve" .* run "countersignd export download exp_/)
     const { out } = await terminal(stateDir)(['export', 'list', '--json'])
     const [{ id, state }] = JSON.parse(out).items as [Export]
     assert.equal(state, 'ready')

@@ -7,38 +7,38 @@ import { environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { login } from '../e2e/servers.ts'
 import { streams, terminal, type Typed } from './terminal.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 /** Runs a command; `seen` resolves as soon as a pattern is in its output. */
 function started(stateDir: string, server: string, args: readonly string[], pattern: RegExp) {
-  const { said, io } = streams()
+  const { result, io } = streams()
   let found: (match: RegExpMatchArray) => void = () => undefined
   const seen = new Promise<RegExpMatchArray>((resolve) => (found = resolve))
   const stdout = {
     write(text: string) {
-      said.out += text
-      const match = said.out.match(pattern)
+      result.out += text
+      const match = result.out.match(pattern)
       if (match !== null) found(match)
     },
   }
   const env = environment(stateDir, { SVC_BACKEND_URL: server })
   const code = run([...args], { ...io, stdout, env })
-  const ended = code.then((exit) => ({ code: exit, ...said }))
+  const ended = code.then((exit) => ({ code: exit, ...result }))
   // If a command ends without the pattern, the test fails with the command’s error output.
   const missed = ended.then(({ err }) => assert.fail(err))
   missed.catch(() => undefined)
   return { seen: Promise.race([seen, missed]), ended }
 }
 
-async function two(t: Parameters<typeof newTown>[0]) {
-  const town = await newTown(t)
+async function two(t: Parameters<typeof newCliFixture>[0]) {
+  const fixture = await newCliFixture(t)
   const person = async (name: string) => {
     const stateDir = freshFolder(t)
     const email = `${name}@example.org`
-    await login(stateDir, { server: town.server, mailDir: town.mailDir, email })
+    await login(stateDir, { server: fixture.server, mailDir: fixture.mailDir, email })
     const on = (args: readonly string[], more: Typed = {}) =>
-      terminal(stateDir)(args, { ...more, env: { SVC_BACKEND_URL: town.server } })
-    return { stateDir, email, on, server: town.server }
+      terminal(stateDir)(args, { ...more, env: { SVC_BACKEND_URL: fixture.server } })
+    return { stateDir, email, on, server: fixture.server }
   }
   return [await person('ada'), await person('bob')] as const
 }

@@ -17,8 +17,8 @@ describe('health', () => {
   it('is 0 for a daemon that proves itself, and 9 after it stopped', async (t) => {
     const dir = freshFolder(t)
     const daemon = await daemonHere(dir)
-    const said = await terminal(dir)(['health'])
-    assert.deepEqual(said, {
+    const result = await terminal(dir)(['health'])
+    assert.deepEqual(result, {
       code: EXIT.ok,
       out: `The daemon answers at ${daemon.address}.\n`,
       err: '',
@@ -88,9 +88,9 @@ describe('health', () => {
     let over = false
     child.once('exit', () => (over = true))
     const args = ['health', '--wait', '3600', '--pid', String(child.pid)]
-    const said = terminal(freshFolder(t))(args, { env: { SVC_HTTP_PORT: 'x' } })
+    const result = terminal(freshFolder(t))(args, { env: { SVC_HTTP_PORT: 'x' } })
     child.stdin.end()
-    assert.equal((await said).code, EXIT.configuration)
+    assert.equal((await result).code, EXIT.configuration)
     assert.ok(over)
   })
 

@@ -15,7 +15,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonHere, terminal } from './terminal.ts'
 
 /** Creates a state folder, and acquires its lock in this process. */
-function held(t: TestContext): { dir: string; lock: Lock } {
+function lockedFolder(t: TestContext): { dir: string; lock: Lock } {
   const dir = freshFolder(t)
   const lock = lockState(dir)
   assert(lock !== null)
@@ -37,7 +37,7 @@ async function leftBehind(t: TestContext, dir: string) {
 
 describe('a folder that another command has locked', () => {
   it('is available as soon as that command ends', async (t) => {
-    const { dir, lock } = held(t)
+    const { dir, lock } = lockedFolder(t)
     const status = terminal(dir)(['status'])
     lock.release()
     const { code, err } = await status
@@ -45,7 +45,7 @@ describe('a folder that another command has locked', () => {
   })
 
   it('delays the start of the daemon until that command ends', async (t) => {
-    const { dir, lock } = held(t)
+    const { dir, lock } = lockedFolder(t)
     const asked = once(await leftBehind(t, dir), 'connection')
     const starting = startDaemon(dir)
     // It found the lock owned when it looked for the daemon; a daemon that did not start fails
@@ -57,14 +57,14 @@ describe('a folder that another command has locked', () => {
   })
 
   it('and never releases: no daemon starts', async (t) => {
-    const { dir } = held(t)
+    const { dir } = lockedFolder(t)
     const { code, stdout, stderr } = await countersignd(['serve'], dir)
     assert.deepEqual([code, stdout], [EXIT.stateInUse, ''])
     assert.match(stderr, /in use by another countersignd\. Stop it/)
   })
 
   it('may get a daemon meanwhile, which the command then uses', async (t) => {
-    const { dir, lock } = held(t)
+    const { dir, lock } = lockedFolder(t)
     const asked = once(await leftBehind(t, dir), 'connection')
     const status = terminal(dir)(['status'])
     await asked

@@ -4,11 +4,11 @@ import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 test('an address, an account, and an address without an account: listed, approved, declined, withdrawn', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
 
   const first = await ada.good(['invite', id, bob.email])
@@ -55,7 +55,7 @@ test('an address, an account, and an address without an account: listed, approve
   assert.match((await ada.good(['connection', 'members', id])).out, /^inv_\w{26} +carol@/m)
   const withdrawn = await ada.good(['invite', 'withdraw', third.id])
   assert.equal(withdrawn.err, 'Withdrew the invitation for carol@example.org.\n')
-  const carol = await town.person('carol')
+  const carol = await fixture.person('carol')
   assert.match(await carol.refused('invite', 'approve', third.id), /no invitation|withdrawn/)
 
   await bob.good(['connection', 'leave', id, '--yes'])

@@ -78,8 +78,8 @@ function stateSuite(name: string, open: (t: TestContext) => Promise<Opened>): vo
       const { secrets } = await secretsIn(dir)
       const guest = linkOf(contents.guest_link)
       for (const { subject, speaker, at, words } of contents.words) {
-        const kept = secrets.find(({ id }) => id === subject) ?? assert.fail(subject)
-        const { k, connection } = kept
+        const stored = secrets.find(({ id }) => id === subject) ?? assert.fail(subject)
+        const { k, connection } = stored
         const of = { subject, speaker, window: minuteOf(at), k }
         if (connection === null) assert.deepEqual(Buffer.from(k), guest.k)
         assert.equal(

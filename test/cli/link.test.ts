@@ -6,10 +6,15 @@ import { AppError, EXIT } from '../../src/errors.ts'
 import { ask } from '../daemon.ts'
 import { confirmationIn } from '../service/letters.ts'
 import { call } from './calling.ts'
-import { type Town, newTown } from './town.ts'
+import { type CliFixture, newCliFixture } from './cli-fixture.ts'
 
 /** Submits a request on the page of a link, and confirms it by mail. */
-async function asks({ mailDir }: Town, url: string, email: string, message = ''): Promise<void> {
+async function asks(
+  { mailDir }: CliFixture,
+  url: string,
+  email: string,
+  message = '',
+): Promise<void> {
   const { origin, pathname } = new URL(url)
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded' }
   const body = String(new URLSearchParams({ display_name: 'Gus', email, message }))
@@ -19,8 +24,8 @@ async function asks({ mailDir }: Town, url: string, email: string, message = '')
 }
 
 test('a link is made, used and deleted', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   const proposed = await ada.json('link', 'suggest')
   assert.match(proposed.slug, /^[a-z0-9-]{3,40}$/)
   assert.deepEqual(await ada.json('link', 'list'), { items: [] })
@@ -32,8 +37,8 @@ test('a link is made, used and deleted', async (t) => {
   assert.match(await bob.refused('link', 'pause', id), /no open link with this id/)
 
   const url = made.out.trim()
-  await asks(town, url, bob.email, 'Hello\nthere')
-  await asks(town, url, 'carl@example.org')
+  await asks(fixture, url, bob.email, 'Hello\nthere')
+  await asks(fixture, url, 'carl@example.org')
   const listed = await ada.good(['link', 'list'])
   assert.match(listed.out, new RegExp(`^${id}  active  2 +Deské  ${url}$`, 'm'))
   const requests = await ada.good(['link', 'requests'])
@@ -68,8 +73,8 @@ test('a link is made, used and deleted', async (t) => {
   assert.equal((await ada.good(['link', 'pause', id])).err, `Paused ${url}.\n`)
   assert.equal((await ada.json('link', 'pause', id)).state, 'paused')
   assert.equal((await ada.good(['link', 'resume', id])).err, `${url} accepts requests again.\n`)
-  const moved = await ada.good(['link', 'slug', id, 'new-desk'])
-  assert.equal(moved.out, `${url.replace('the-desk', 'new-desk')}\n`)
+  const result = await ada.good(['link', 'slug', id, 'new-desk'])
+  assert.equal(result.out, `${url.replace('the-desk', 'new-desk')}\n`)
   assert.equal((await ada.good(['link', 'delete', id])).err, `Deleted ${id}.\n`)
   assert.match(await ada.refused('link', 'delete', id), /"countersignd link list" lists the ids/)
   assert.deepEqual(await ada.json('link', 'requests'), { items: [] })

@@ -19,7 +19,7 @@ type Create = Api['machines']['create']
  * Creates an account with an organisation, and a path for a machine’s key. `create` replaces the
  * request to the server.
  */
-async function desk(t: TestContext) {
+async function setUp(t: TestContext) {
   const { account } = await enrolled(t)
   const org = await account.organisations.create({ body: { name: 'Acme' } })
   const path = join(freshFolder(t), 'bot.jwk')
@@ -56,7 +56,7 @@ describe('machine create with a lost answer', () => {
   ]
   for (const [what, error] of faults)
     it(`${what}: the same command finishes, and makes one account`, async (t) => {
-      const { account, path, run, key } = await desk(t)
+      const { account, path, run, key } = await setUp(t)
       let made = ''
       const lost = await run(async (input) => {
         made = (await account.machines.create(input)).machine_id
@@ -83,7 +83,7 @@ describe('machine create with a lost answer', () => {
     })
 
   it('prints the name that the owner typed, also if the account server returns another', async (t) => {
-    const { account, run, key } = await desk(t)
+    const { account, run, key } = await setUp(t)
     const done = await run(async (of) => ({
       ...(await account.machines.create(of)),
       name: 'Your bank',
@@ -93,7 +93,7 @@ describe('machine create with a lost answer', () => {
   })
 
   it('with a lost request: the same command makes the account', async (t) => {
-    const { run, key } = await desk(t)
+    const { run, key } = await setUp(t)
     await run(() => Promise.reject(failing('backend_timeout')))
     const { d } = key()
     const done = await run()
@@ -103,7 +103,7 @@ describe('machine create with a lost answer', () => {
   })
 
   it('a key that may belong to an account is kept after an error', async (t) => {
-    const { account, run, key } = await desk(t)
+    const { account, run, key } = await setUp(t)
     await run(async (input) => {
       await account.machines.create(input)
       throw failing('backend_timeout')
@@ -122,14 +122,14 @@ describe('machine create with a lost answer', () => {
 describe('machine create is rejected', () => {
   for (const code of ['validation_failed', 'forbidden', 'not_found', 'insufficient_scope'] as const)
     it(`${code}: leaves no key file`, async (t) => {
-      const { path, run } = await desk(t)
+      const { path, run } = await setUp(t)
       const { err } = await run(() => Promise.reject(failing(code)))
       assert.equal(err, 'It failed.\n')
       assert(!existsSync(path))
     })
 
   it('two organisations with one name: the error lists both ids, and either works', async (t) => {
-    const { account, org, path, run } = await desk(t)
+    const { account, org, path, run } = await setUp(t)
     const second = await account.organisations.create({ body: { name: 'Acme' } })
     const { code, err } = await run()
     assert.equal(code, EXIT.failed)
@@ -144,7 +144,7 @@ describe('machine create is rejected', () => {
   })
 
   it('an unknown organisation: the error lists the own ones', async (t) => {
-    const { org, path, run } = await desk(t)
+    const { org, path, run } = await setUp(t)
     for (const named of ['Nowhere', `org_${'0'.repeat(26)}`]) {
       const { err } = await run(undefined, named)
       assert(

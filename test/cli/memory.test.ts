@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { type Heap, newLook, ownHeap } from '../../src/cli/memory.ts'
+import { type Heap, newCollection, ownHeap } from '../../src/cli/memory.ts'
 
 /** Creates a heap that shrinks to `least` when it is collected. */
 const heapOf = (least: number) => {
@@ -19,11 +19,11 @@ const heapOf = (least: number) => {
       heap.mib = heap.least
     },
   }
-  return { heap, look: newLook(by) }
+  return { heap, collect: newCollection(by) }
 }
 
 test('an idle process collects garbage once after its start, and again when the heap has grown', async () => {
-  const { heap, look } = heapOf(60)
+  const { heap, collect } = heapOf(60)
   const steps: [name: string, change: Partial<typeof heap>, collections: number][] = [
     ['it still starts', { mib: 80, share: 0.9 }, 0],
     ['it has started', { share: 0.01 }, 1],
@@ -38,7 +38,7 @@ test('an idle process collects garbage once after its start, and again when the 
   ]
   for (const [name, change, collections] of steps) {
     Object.assign(heap, change)
-    await look()
+    await collect()
     assert.equal(heap.collections, collections, name)
   }
 })

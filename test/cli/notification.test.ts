@@ -7,13 +7,13 @@ import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { linkOf, wordsFrom } from '../e2e/peer.ts'
 import { call } from './calling.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 const minuteNow = () => Math.floor(Date.now() / 60_000)
 
 test('notifications are listed, marked as read and deleted', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   assert.equal((await bob.good(['notification', 'list'])).out, 'ID  TIME    WHAT\n')
   for (const name of ['Bank', 'Club']) {
     const { id } = await ada.json('connection', 'create', '--name', name)
@@ -59,8 +59,8 @@ test('notifications are listed, marked as read and deleted', async (t) => {
 })
 
 test('an external member: created, sent a guest code by mail, deleted with the code', async (t) => {
-  const town = await newTown(t)
-  const ada = await town.person('ada')
+  const fixture = await newCliFixture(t)
+  const ada = await fixture.person('ada')
   const given = [
     '--email',
     'Plumber@example.org',

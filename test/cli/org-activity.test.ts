@@ -4,11 +4,11 @@ import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 test('activity, summary, dashboard and trends show a person’s actions', async (t) => {
-  const town = await newTown(t)
-  const ada = await town.person('ada')
+  const fixture = await newCliFixture(t)
+  const ada = await fixture.person('ada')
   assert.match(await ada.refused('org', 'activity'), /No organisation is active/)
   await ada.good(['org', 'create', 'Acme'])
   await ada.good(['org', 'use', 'Acme'])

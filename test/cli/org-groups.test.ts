@@ -4,15 +4,15 @@ import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 const GROUP = `grp_${'0'.repeat(26)}`
 const ALERT = `alr_${'0'.repeat(26)}`
 const ACCOUNT = `acc_${'0'.repeat(26)}`
 
 test('groups are made, changed, filled and deleted', async (t) => {
-  const town = await newTown(t)
-  const ada = await town.person('ada')
+  const fixture = await newCliFixture(t)
+  const ada = await fixture.person('ada')
   assert.match(await ada.refused('org', 'group', 'list'), /No organisation is active/)
   await ada.good(['org', 'create', 'Acme'])
   await ada.good(['org', 'use', 'Acme'])
@@ -63,8 +63,8 @@ test('groups are made, changed, filled and deleted', async (t) => {
 })
 
 test('alerts are made, fired, changed and deleted', async (t) => {
-  const town = await newTown(t)
-  const ada = await town.person('ada')
+  const fixture = await newCliFixture(t)
+  const ada = await fixture.person('ada')
   await ada.good(['org', 'create', 'Acme'])
   await ada.good(['org', 'use', 'Acme'])
   const rule = ['--name', 'Groups', '--event', 'group_created', '--threshold', '2']

@@ -8,15 +8,15 @@ import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { call } from './calling.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 const MEMBER = `mem_${'0'.repeat(26)}`
 const ACCOUNT = `acc_${'0'.repeat(26)}`
 const ALERT = `alr_${'0'.repeat(26)}`
 
 test('members are invited, listed, activated and suspended', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   assert.match(await ada.refused('org', 'members'), /No organisation is active/)
   const { out: made, err: next } = await ada.good(['org', 'create', 'Acme'])
   const [organisation = ''] = made.split(' ')
@@ -66,13 +66,13 @@ test('members are invited, listed, activated and suspended', async (t) => {
 })
 
 test('an invitation is suspended, and an organisation handed over and left', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   await ada.good(['org', 'create', 'Acme'])
   await ada.good(['org', 'use', 'Acme'])
   const [carl] = (await ada.json('org', 'invite', 'carl@example.org')).invited
-  const held = await ada.good(['org', 'suspend', carl.id])
-  assert.equal(held.err, 'The invitation of carl@example.org is suspended.\n')
+  const suspended = await ada.good(['org', 'suspend', carl.id])
+  assert.equal(suspended.err, 'The invitation of carl@example.org is suspended.\n')
   const refusing = await ada.on(['org', 'invite', 'carl@example.org'])
   assert.match(refusing.out, /^not invited {2}carl@example\.org is suspended; .*org activate/)
   assert.equal(refusing.code, EXIT.failed)
@@ -91,8 +91,8 @@ test('an invitation is suspended, and an organisation handed over and left', asy
 })
 
 test('an invited mailbox is a member in the next command, without a daemon', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   await ada.good(['org', 'create', 'Acme'])
   await ada.good(['org', 'use', 'Acme'])
   const [invited] = (await ada.json('org', 'invite', bob.email)).invited
@@ -107,8 +107,8 @@ test('an invited mailbox is a member in the next command, without a daemon', asy
 })
 
 test('the list of members shows their groups', async (t) => {
-  const town = await newTown(t)
-  const ada = await town.person('ada')
+  const fixture = await newCliFixture(t)
+  const ada = await fixture.person('ada')
   await ada.good(['org', 'create', 'Acme'])
   await ada.good(['org', 'use', 'Acme'])
   await ada.good(['org', 'invite', 'carl@example.org'])
@@ -172,8 +172,8 @@ describe('org invite with many addresses', () => {
       ['-', text],
     ] as const) {
       const { asked, api } = taking()
-      const said = await call(api, ['org invite', '--file', named, '--role', 'admin'], { input })
-      assert.equal(said.code, EXIT.ok, said.err)
+      const result = await call(api, ['org invite', '--file', named, '--role', 'admin'], { input })
+      assert.equal(result.code, EXIT.ok, result.err)
       assert.deepEqual(
         asked.map(({ length }) => length),
         [500, 500, 201],
@@ -182,7 +182,7 @@ describe('org invite with many addresses', () => {
         asked.flat(),
         many.map((email) => ({ email, role: 'admin' })),
       )
-      assert.equal(said.err, 'Invited 1201 of 1201.\n')
+      assert.equal(result.err, 'Invited 1201 of 1201.\n')
     }
   })
 
@@ -210,8 +210,8 @@ describe('the exit code of an invitation shows whether an address was rejected',
         const skipped = reasons.map((reason) => ({ email: 'ada@example.org', reason }))
         const bulkInvite = async () => ({ invited: [], skipped })
         const api = { orgMembers: { bulkInvite } } as unknown as Api
-        const said = await call(api, ['org invite', 'ada@example.org', ...json])
-        assert.equal(said.code, code, said.err)
+        const result = await call(api, ['org invite', 'ada@example.org', ...json])
+        assert.equal(result.code, code, result.err)
       })
 
   it('also for an address of an early request', async () => {

@@ -24,9 +24,9 @@ test('secrets are backed up, restored into the system keychain, and purged from 
   const [file, passphrase] = [join(place, 'backup'), join(place, 'passphrase')]
   writeFileSync(passphrase, PASSPHRASE, { mode: 0o600 })
   const run = async (dir: string, ...args: string[]) => {
-    const said = await terminal(dir)(args, { env })
-    assert.equal(said.code, EXIT.ok, said.err)
-    return said.out
+    const result = await terminal(dir)(args, { env })
+    assert.equal(result.code, EXIT.ok, result.err)
+    return result.out
   }
   await run(stateDir, 'token', 'create', '--name', 'one', '--scope', 'read')
   await run(stateDir, 'backup', file, '--passphrase-file', passphrase)
@@ -80,14 +80,14 @@ test('a rejected restore leaves nothing in the keychain', async (t) => {
  * Creates a state folder with a token, a backup of it, and a way to list the secrets in the
  * store.
  */
-async function kept(t: TestContext) {
+async function stored(t: TestContext) {
   const place = freshFolder(t)
   const stateDir = join(place, 'state')
   const [file, passphrase] = [join(place, 'backup'), join(place, 'passphrase')]
   writeFileSync(passphrase, PASSPHRASE, { mode: 0o600 })
   const run = async (...args: string[]) => {
-    const said = await terminal(stateDir)(args, { env })
-    assert.equal(said.code, EXIT.ok, said.err)
+    const result = await terminal(stateDir)(args, { env })
+    assert.equal(result.code, EXIT.ok, result.err)
   }
   await run('token', 'create', '--name', 'one', '--scope', 'read')
   await run('backup', file, '--passphrase-file', passphrase)
@@ -111,14 +111,14 @@ function cutOff(stateDir: string): void {
 }
 
 test('a purge deletes the secrets of a restore that was cut off', async (t) => {
-  const { stateDir, left } = await kept(t)
+  const { stateDir, left } = await stored(t)
   cutOff(stateDir)
   await purge({ stateDir })
   assert.deepEqual([left(), existsSync(stateDir)], [[], false])
 })
 
 test('the next restore deletes the secrets of a restore that was cut off', async (t) => {
-  const { stateDir, left, restore } = await kept(t)
+  const { stateDir, left, restore } = await stored(t)
   cutOff(stateDir)
   await restore()
   assert.deepEqual(left(), [])
@@ -126,7 +126,7 @@ test('the next restore deletes the secrets of a restore that was cut off', async
 })
 
 test('a purge with a damaged database deletes all secrets except those of tokens', async (t) => {
-  const { stateDir, left } = await kept(t)
+  const { stateDir, left } = await stored(t)
   writeFileSync(join(stateDir, 'state.db'), 'no database'.repeat(1000))
   await purge({ stateDir })
   assert.deepEqual(

@@ -36,11 +36,11 @@ describe('text for a terminal', () => {
   ]
   for (const [name, given, written] of cases)
     it(name, () => {
-      const { io, said } = streams()
+      const { io, result } = streams()
       const { stdout, stderr } = harmlessIo({ ...io, env: {} })
       stdout.write(given)
       stderr.write(given)
-      assert.deepEqual(said, { out: written, err: written })
+      assert.deepEqual(result, { out: written, err: written })
     })
 
   it('in a table: each cell is one line without controls', async () => {

@@ -130,7 +130,7 @@ describe('a pipe', () => {
     const text = `set -o pipefail; countersignd() { ${main} "$@"; }; ${line}`
     return spawn('bash', ['-c', text], { env: environment('/nowhere'), timeout: TEST_LIMIT_MS })
   }
-  const said = async (line: string) => {
+  const output = async (line: string) => {
     const child = script(line)
     let [out, err] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
@@ -140,18 +140,18 @@ describe('a pipe', () => {
   }
 
   it('that reads the first line alone ends the command quietly', async () => {
-    const { code, out, err } = await said('countersignd completion zsh | head -1')
+    const { code, out, err } = await output('countersignd completion zsh | head -1')
     assert.deepEqual([code, out, err], [0, '#compdef countersignd\n', ''])
   })
 
   it('that reads nothing ends the command quietly, too', async () => {
-    const { code, out, err } = await said('countersignd --help | true')
+    const { code, out, err } = await output('countersignd --help | true')
     assert.deepEqual([code, out, err], [0, '', ''])
   })
 
   it('that is slow gets all of a long answer', async () => {
     const { stdout } = await countersignd(['completion', 'fish'], '/nowhere')
-    const { code, out } = await said(
+    const { code, out } = await output(
       'countersignd completion fish | { read -r first; read -r; cat; }',
     )
     assert.equal(code, 0)
@@ -163,7 +163,7 @@ describe('a pipe', () => {
     'that cannot be written is reported in one line',
     { skip: !existsSync('/dev/full') },
     async () => {
-      const { code, err } = await said('countersignd --help > /dev/full')
+      const { code, err } = await output('countersignd --help > /dev/full')
       assert.deepEqual([code, err.split('\n').length], [EXIT.failed, 2], err)
       assert.match(err, /^countersignd: cannot write to standard output: ENOSPC/)
     },
@@ -191,19 +191,19 @@ describe('colours', () => {
   ]
   for (const [what, isTTY, env, colour] of cases)
     it(`${what}: ${colour ? 'colours' : 'no colours'}`, () => {
-      const { io, said } = streams()
+      const { io, result } = streams()
       const text = coloured('red', 'text', { stream: { isTTY }, env })
       harmlessIo({ ...io, env }).stdout.write(text)
-      assert.equal(said.out, colour ? '\u001b[31mtext\u001b[39m' : 'text')
+      assert.equal(result.out, colour ? '\u001b[31mtext\u001b[39m' : 'text')
     })
 
   for (const isTTY of [true, false])
     it(`colours of an error ${isTTY ? 'at a terminal' : 'in a script'}`, async () => {
-      const { said, io } = streams()
+      const { result, io } = streams()
       const stderr = { ...io.stderr, isTTY }
       await run(['nonsense'], { ...io, stderr, env: {} })
-      assert.equal(said.err.startsWith('\u001b[31mcountersignd:\u001b[39m '), isTTY)
-      assert.equal(said.err.includes('\u001b'), isTTY)
+      assert.equal(result.err.startsWith('\u001b[31mcountersignd:\u001b[39m '), isTTY)
+      assert.equal(result.err.includes('\u001b'), isTTY)
     })
 
   const dir = folder()
@@ -214,12 +214,12 @@ describe('colours', () => {
     [false, false],
   ] as const)
     it(`colours of a verification${isTTY ? ' at a terminal' : ''}${json ? ' with --json' : ''}`, async () => {
-      const { said, io } = streams()
+      const { result, io } = streams()
       const stdout = { ...io.stdout, isTTY }
       const args = ['verify', 'matador', 'carload', 'recede', ...(json ? ['--json'] : [])]
       const code = await run(args, { ...io, stdout, env: environment(dir.path) })
       assert.equal(code, EXIT.inconclusive)
-      assert.equal(said.out.includes('\u001b[33m'), isTTY && !json)
-      assert.equal(said.out.includes('\u001b'), isTTY && !json)
+      assert.equal(result.out.includes('\u001b[33m'), isTTY && !json)
+      assert.equal(result.out.includes('\u001b'), isTTY && !json)
     })
 })

@@ -4,13 +4,13 @@ import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 const PRESET = `pre_${'0'.repeat(26)}`
 
 test('presets are made, set as default, used by new connections, changed and deleted', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   const { id: tag } = await ada.json('tag', 'create', '--name', 'Work')
   const options = ['--tag', tag, '--favorite', '--message', 'Hello\nBob', '--expires-in', '1d']
   const made = await ada.good(['preset', 'create', '--name', 'Office', ...options])
@@ -33,8 +33,8 @@ test('presets are made, set as default, used by new connections, changed and del
   ]
   assert.deepEqual(of(await create()), plain)
   assert.deepEqual(of(await create('--preset', id)), full)
-  const said = await ada.good(['preset', 'default', id])
-  assert.equal(said.err, '"Office" is the default preset now.\n')
+  const result = await ada.good(['preset', 'default', id])
+  assert.equal(result.err, '"Office" is the default preset now.\n')
   assert.match(await list(), /^pre_\w+ +Office +yes +yes +1 /m)
   assert.deepEqual(of(await create()), full)
   assert.deepEqual(of(await create('--no-preset')), plain)

@@ -22,9 +22,9 @@ import { daemonHere, terminal } from './terminal.ts'
 
 /** Purges a folder and returns the messages about what is left. */
 async function purged(stateDir: string): Promise<string[]> {
-  const said: string[] = []
-  await purge({ stateDir }, (text) => said.push(text))
-  return said
+  const messages: string[] = []
+  await purge({ stateDir }, (text) => messages.push(text))
+  return messages
 }
 
 /** Creates a state folder with every file that a daemon makes there. */
@@ -93,9 +93,9 @@ describe('a purge', () => {
     const left = [...foreign, 'state.db-wal', 'restoring', 'photos'].map((name) =>
       join(stateDir, name),
     )
-    const said = await purged(stateDir)
+    const messages = await purged(stateDir)
     assert.deepEqual(
-      said.toSorted(),
+      messages.toSorted(),
       left.map((path) => `${path} was not created by this program, so it is kept.`).toSorted(),
     )
     for (const path of left) assert(existsSync(path), path)
@@ -158,8 +158,8 @@ describe('a purge', () => {
       const stateDir = await strange(t)
       const record = { backend: 'os', store: '00'.repeat(16) }
       writeFileSync(join(stateDir, 'keychain.json'), JSON.stringify(record))
-      const [said = '', ...more] = await purged(stateDir)
-      assert.match(said, /keychain of user 65534\. Root cannot delete them there/)
+      const [message = '', ...more] = await purged(stateDir)
+      assert.match(message, /keychain of user 65534\. Root cannot delete them there/)
       assert.deepEqual(more, [])
       assert(!existsSync(stateDir))
     })
@@ -167,9 +167,9 @@ describe('a purge', () => {
     it('names remaining files, without terminal controls', async (t) => {
       const stateDir = await strange(t)
       writeFileSync(join(stateDir, 'notes\u001b[2J'), 'mine')
-      const said = await purged(stateDir)
+      const messages = await purged(stateDir)
       const path = join(stateDir, 'notes\ufffd[2J')
-      assert.deepEqual(said, [`${path} was not created by this program, so it is kept.`])
+      assert.deepEqual(messages, [`${path} was not created by this program, so it is kept.`])
       assert.deepEqual(readdirSync(stateDir), ['notes\u001b[2J'])
     })
 

@@ -13,7 +13,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import { atRealTerminal, noRealTerminal } from './real-terminal.ts'
 import { terminal, type Person as Typist } from './terminal.ts'
-import { newTown, takenIn, type Person, type Town } from './town.ts'
+import { newCliFixture, joinMembers, type Person, type CliFixture } from './cli-fixture.ts'
 
 /** Returns the words on a screen, in the order of their numbers. */
 const wordsOn = (screen: string): string[] =>
@@ -44,7 +44,7 @@ async function paperOf(person: Person): Promise<string> {
 }
 
 /** Resets an account on a new device; `input` is typed before the code. */
-async function back({ server, mailDir }: Town, t: TestContext, person: Person) {
+async function back({ server, mailDir }: CliFixture, t: TestContext, person: Person) {
   const run = terminal(freshFolder(t))
   const env = { SVC_BACKEND_URL: server }
   const reset = (more: readonly string[], input = '') =>
@@ -73,8 +73,8 @@ const keyOf = async (person: Person) => (await person.json('whoami')).recovery_k
 
 describe('recovery create', () => {
   it('at a terminal: shows the words, asks for them in rows, then puts the key in force', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     assert.match((await ada.good(['whoami'])).out, /^recovery +no recovery key/m)
     assert.match((await ada.on(['doctor'])).out, /recovery +no recovery key/)
     const rows = (words: readonly string[]) =>
@@ -87,8 +87,8 @@ describe('recovery create', () => {
   })
 
   it('asks again for a word that is typed wrongly, by its number', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     const slip = (words: readonly string[]) => [
       [...words.slice(0, 6), words[6] === 'goofy' ? 'jump' : 'goofy'].join(' '),
       'notonthelist',
@@ -100,16 +100,16 @@ describe('recovery create', () => {
   })
 
   it('Enter alone shows the words once more', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     const again = (words: readonly string[]) => ['', '', words.join(' ')]
     const { err } = await ada.good(['recovery', 'create'], { person: writer(again) })
     assert.equal(err.split('Write down all 24 words').length, 3)
   })
 
   it('puts no key in force if the words are not confirmed', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     for (const person of [() => null, writer(() => []), writer((words) => words.slice(0, 23))]) {
       const { code, err } = await ada.on(['recovery', 'create'], { person })
       assert.equal(code, EXIT.failed)
@@ -119,8 +119,8 @@ describe('recovery create', () => {
   })
 
   it('in a script: rejects a wrong word by its number, without quoting it', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     const { code, out, err } = await ada.on(['recovery', 'create'], { input: 'xylophony able\n' })
     assert.equal(code, EXIT.failed)
     assert.equal(out.trim().split(' ').length, 24)
@@ -130,8 +130,8 @@ describe('recovery create', () => {
   })
 
   it('a page to print: complete, of mode 0600, without scripts; deleted if the words are not confirmed', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     const page = join(freshFolder(t), 'paper.html')
     const create = ['recovery', 'create', '--page', page]
     assert.equal((await ada.on(create, { input: '' })).code, EXIT.failed)
@@ -158,8 +158,8 @@ describe('recovery create', () => {
   })
 
   it('replaces a key only with its words, which then no longer work', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     const first = await paperOf(ada)
     const other = paperWords(newRecoverySeed()).join(' ')
     const wrong = await ada.on(['recovery', 'create'], { person: () => other })
@@ -178,7 +178,7 @@ describe('recovery create', () => {
     }
     const { err } = await ada.good(['recovery', 'create'], { person })
     assert.match(err, /Destroy the old paper/)
-    const { withCode } = await back(town, t, ada)
+    const { withCode } = await back(fixture, t, ada)
     const dead = await withCode(['--recovery-key'], `${first}\n`)
     assert.deepEqual([dead.code, dead.out], [EXIT.failed, ''])
     assert.match(dead.err, /was replaced by a newer one\. Nothing was reset\./)
@@ -189,15 +189,15 @@ describe('recovery create', () => {
 
 describe('reset --recovery-key', () => {
   it('undoes the reset of a thief, between two people: words verify again', async (t) => {
-    const town = await newTown(t)
-    const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+    const fixture = await newCliFixture(t)
+    const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
     const { id } = await ada.json('connection', 'create', '--name', 'B')
-    await takenIn(ada, id, [bob])
+    await joinMembers(ada, id, [bob])
     const { safety_number: number } = await ada.json('trust', 'follow', bob.id)
     await ada.good(['trust', 'confirm', bob.id, '--safety-number', number])
     const words = await paperOf(bob)
 
-    const thief = await back(town, t, bob)
+    const thief = await back(fixture, t, bob)
     const taken = await thief.withCode([])
     assert.equal(taken.code, EXIT.ok, taken.err)
     assert.match(taken.err, /all your contacts are warned/)
@@ -206,7 +206,7 @@ describe('reset --recovery-key', () => {
     assert.match(doubtful, /CHANGED, not verified/)
     assert.match(doubtful, /WARNING: all devices were replaced without using the recovery key/)
 
-    const owner = await back(town, t, bob)
+    const owner = await back(fixture, t, bob)
     const undone = await owner.withCode(['--recovery-key'], `${words}\n`)
     assert.equal(undone.code, EXIT.ok, undone.err)
     assert.doesNotMatch(undone.err, /all your contacts are warned/)
@@ -229,13 +229,13 @@ describe('reset --recovery-key', () => {
   })
 
   it('words with a wrong checksum: names the place, asks again at a terminal, posts nothing', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     const words = (await paperOf(ada)).split(' ')
     const swapped = words.with(2, words[3]!).with(3, words[2]!).join(' ')
-    const { reset } = await back(town, t, ada)
+    const { reset } = await back(fixture, t, ada)
     // The mail about the new recovery key has no code, and may arrive later.
-    const codes = async () => (await lettersIn(town.mailDir, ada.email)).filter(hasCode).length
+    const codes = async () => (await lettersIn(fixture.mailDir, ada.email)).filter(hasCode).length
     const before = await codes()
     const { code, err } = await reset(['--recovery-key'], `${swapped}\n`)
     assert.equal(code, EXIT.failed)
@@ -245,7 +245,7 @@ describe('reset --recovery-key', () => {
     const lines = [swapped, words.slice(2).join(' '), null]
     const run = terminal(freshFolder(t))
     const asked = await run(['reset', '--email', ada.email, '--recovery-key', '--yes'], {
-      env: { SVC_BACKEND_URL: town.server },
+      env: { SVC_BACKEND_URL: fixture.server },
       person: () => lines.shift() ?? null,
     })
     assert.match(asked.err, /Type the words again, starting with word 3\.\nWords 3 to 24: /)
@@ -291,8 +291,8 @@ describe('reset --recovery-key', () => {
   })
 
   it('without the words of an existing key: asks at a terminal', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     await paperOf(ada)
     const run = terminal(freshFolder(t))
     let steps = 0
@@ -300,11 +300,11 @@ describe('reset --recovery-key', () => {
       steps += 1
       if (steps === 1) return 'reset'
       if (steps > 2) return 'no'
-      const letter = (await lettersIn(town.mailDir, ada.email)).findLast(hasCode)
+      const letter = (await lettersIn(fixture.mailDir, ada.email)).findLast(hasCode)
       return codeIn(letter ?? assert.fail('no mail'))
     }
     const { code, err } = await run(['reset', '--email', ada.email], {
-      env: { SVC_BACKEND_URL: town.server },
+      env: { SVC_BACKEND_URL: fixture.server },
       person,
     })
     assert.equal(code, EXIT.failed)
@@ -315,15 +315,15 @@ describe('reset --recovery-key', () => {
   })
 
   it('leaves the words in no file', async (t) => {
-    const town = await newTown(t)
-    const ada = await town.person('ada')
+    const fixture = await newCliFixture(t)
+    const ada = await fixture.person('ada')
     const words = await paperOf(ada)
     const stateDir = freshFolder(t)
-    const env = { SVC_BACKEND_URL: town.server }
+    const env = { SVC_BACKEND_URL: fixture.server }
     const run = terminal(stateDir)
     const args = ['reset', '--email', ada.email, '--recovery-key', '--yes']
     await run(args, { env, input: `${words}\n` })
-    const letter = (await lettersIn(town.mailDir, ada.email)).findLast(hasCode)
+    const letter = (await lettersIn(fixture.mailDir, ada.email)).findLast(hasCode)
     const input = `${words}\n${codeIn(letter ?? assert.fail('no mail'))}\n`
     const { code, out, err } = await run(args, { env, input })
     assert.equal(code, EXIT.ok, err)

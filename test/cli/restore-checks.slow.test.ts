@@ -169,8 +169,8 @@ describe('the sealed secrets of a backup', () => {
   const sealed = 3
   const damage = (...ids: string[]) =>
     withDatabase('state.db', (db) => {
-      const spoil = db.prepare('update secrets set sealed = zeroblob(60) where id = ?')
-      for (const id of ids) assert.equal(spoil.run(id).changes, 1)
+      const overwrite = db.prepare('update secrets set sealed = zeroblob(60) where id = ?')
+      for (const id of ids) assert.equal(overwrite.run(id).changes, 1)
     })
   const records = (target: string) => {
     const state = openState(target)

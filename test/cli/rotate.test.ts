@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
-import { newTown, takenIn } from './town.ts'
+import { newCliFixture, joinMembers } from './cli-fixture.ts'
 
 test('rotate: words of the old secret no longer verify, and those of the new one do after a sync', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   const { id } = await ada.json('connection', 'create', '--name', 'Bank')
-  await takenIn(ada, id, [bob])
+  await joinMembers(ada, id, [bob])
   const { words: before } = await ada.json('code', id)
 
   // Any member may rotate.

@@ -186,9 +186,9 @@ describe('codes', () => {
     const begin = async () => ({ ...(await read({})), state: 'code_sent' as const })
     const out = async () => ({ ...(await read({})), state: 'signed_out' as const, email: null })
     const odd = { ...api, signIn: { ...(api.signIn as Api['signIn']), read: out, begin, code } }
-    const said = await call(odd, LOGIN, { input: 'CODE\nsix words' })
-    assert.deepEqual([said.code, said.out], [EXIT.failed, ''])
-    assert.match(said.err, /Not signed in[^]*Run the same command again/)
+    const result = await call(odd, LOGIN, { input: 'CODE\nsix words' })
+    assert.deepEqual([result.code, result.out], [EXIT.failed, ''])
+    assert.match(result.err, /Not signed in[^]*Run the same command again/)
   })
 })
 

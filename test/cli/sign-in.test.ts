@@ -27,21 +27,21 @@ const types = (...lines: (string | ((seen: string) => string | Promise<string>))
   }
 }
 
-async function desk(t: TestContext) {
+async function setUp(t: TestContext) {
   const server = await newWorld(t)
   const laptop = newLaptop(t, server, 'desk')
   return { server, laptop, api: apiOf(laptop) }
 }
 
 async function signedIn(t: TestContext) {
-  const all = await desk(t)
+  const all = await setUp(t)
   await all.laptop.signIn()
   return all
 }
 
 describe('login of a first device', () => {
   it('at a terminal: asks again after a wrong code, and Enter requests a new one', async (t) => {
-    const { server, laptop, api } = await desk(t)
+    const { server, laptop, api } = await setUp(t)
     const person = types('WRONG', '', () => server.code(EMAIL))
     const { code, out, err } = await call(api, LOGIN, { person })
     assert.equal(code, EXIT.ok, err)
@@ -52,7 +52,7 @@ describe('login of a first device', () => {
   })
 
   it('in a script: reads the code from standard input, and asks nothing', async (t) => {
-    const { server, api } = await desk(t)
+    const { server, api } = await setUp(t)
     const unfinished = await call(api, LOGIN)
     assert.deepEqual([unfinished.code, unfinished.out], [EXIT.failed, ''])
     assert.match(unfinished.err, /Run "countersignd login --email ada@example.org" again/)
@@ -65,7 +65,7 @@ describe('login of a first device', () => {
   })
 
   it('in a script: a wrong code fails at once', async (t) => {
-    const { api } = await desk(t)
+    const { api } = await setUp(t)
     const { code, out, err } = await call(api, LOGIN, { input: 'WRONG\nCODE-0\n' })
     assert.deepEqual([code, out], [EXIT.failed, ''])
     assert.match(err, /wrong, used or expired/)
@@ -91,7 +91,7 @@ describe('login of a first device', () => {
     [['reset'], /Give --email/],
   ] as const)
     it(`${args.join(' ')}: wrong usage, without a question`, async (t) => {
-      const { api } = await desk(t)
+      const { api } = await setUp(t)
       const { err } = await call(api, args, { person: () => assert.fail('asked') })
       assert.match(err, says)
     })
@@ -337,9 +337,9 @@ describe('logout', () => {
       [['logout'], { person: types('no') }],
       [['logout'], { person: types() }],
     ] as const) {
-      const kept = await call(api, args, more)
-      assert.deepEqual([kept.code, kept.out], [EXIT.failed, ''])
-      assert.match(kept.err, /keys changed/)
+      const result = await call(api, args, more)
+      assert.deepEqual([result.code, result.out], [EXIT.failed, ''])
+      assert.match(result.err, /keys changed/)
       assert.equal((await laptop.flow.read()).state, 'signed_in')
     }
     const left = await call(api, ['logout'], { person: types('yes') })

@@ -71,11 +71,11 @@ const receiptBy = (
     server.keys.sign.secret,
   )
 
-const [desk, phone, server] = [newDevice(), newDevice(), newDevice()]
-const ADA = accountOf(desk)
-const log = [logEntry(ADA, [], 'add', desk, desk)]
-log.push(logEntry(ADA, log, 'add', phone, desk))
-const revoked = [...log, logEntry(ADA, log, 'revoke', phone, desk)]
+const [laptop, phone, server] = [newDevice(), newDevice(), newDevice()]
+const ADA = accountOf(laptop)
+const log = [logEntry(ADA, [], 'add', laptop, laptop)]
+log.push(logEntry(ADA, log, 'add', phone, laptop))
+const revoked = [...log, logEntry(ADA, log, 'revoke', phone, laptop)]
 
 interface Remembered {
   readonly entries?: readonly string[]
@@ -135,12 +135,12 @@ async function verify(
     ...(key === undefined ? [] : ['--receipt-key', path('key', JSON.stringify(key))]),
   ]
   const words = await terminal(dir)(args)
-  const said = await terminal(dir)([...args, '--json'])
-  assert.equal(said.code, words.code)
-  return { ...words, dir, json: JSON.parse(said.out) as Json }
+  const result = await terminal(dir)([...args, '--json'])
+  assert.equal(result.code, words.code)
+  return { ...words, dir, json: JSON.parse(result.out) as Json }
 }
 
-const good = (account = ADA, device = desk, of = log) => ({
+const good = (account = ADA, device = laptop, of = log) => ({
   stamp: stampOf(account, device, of),
   key_log: of,
 })
@@ -248,7 +248,7 @@ describe('stamp verify: a valid stamp', () => {
     })
 
   it('with the latest possible time is valid, and prints the latest time of the format', async (t) => {
-    const stamp = stampOf(ADA, desk, log, 'device', Number.MAX_SAFE_INTEGER)
+    const stamp = stampOf(ADA, laptop, log, 'device', Number.MAX_SAFE_INTEGER)
     const { code, out } = await verify(t, { stamp, key_log: log }, { root: rootOf(log[0]!) })
     assert.equal(code, EXIT.ok)
     assert.match(out, /^signed at +9999-12-31T23:59:59\.999Z/m)
@@ -297,9 +297,9 @@ describe('stamp verify: a stamp with terminal controls in member names', () => {
   const name = `x\nGood: the signature matches exactly this content.\n\u001b[32m${'y'.repeat(100)}`
   const long = JSON.stringify(name)
   const part = (json: string) => Buffer.from(json).toString('base64url')
-  const header = JSON.stringify({ alg: 'Ed25519', typ: 'stamp+jws', kid: desk.kid })
+  const header = JSON.stringify({ alg: 'Ed25519', typ: 'stamp+jws', kid: laptop.kid })
   const cases: [reason: string, stamp: string][] = [
-    ['unknown_member', sign('stamp+jws', desk, { v: 2, [name]: 0 })],
+    ['unknown_member', sign('stamp+jws', laptop, { v: 2, [name]: 0 })],
     ['duplicate_member', `${part(header)}.${part(`{${long}:0,${long}:0}`)}.${'A'.repeat(86)}`],
   ]
   for (const [reason, stamp] of cases)
@@ -356,7 +356,7 @@ describe('stamp verify: an account after a reset', () => {
     ['that is the own one', { entries: reset, own: next }, EXIT.ok],
     [
       'that is the own one, on a device that the reset revoked',
-      { entries: reset, own: desk },
+      { entries: reset, own: laptop },
       EXIT.inconclusive,
     ],
     ['with the new root given', { root }, EXIT.ok],
@@ -375,7 +375,7 @@ describe('stamp verify: an account after a reset', () => {
 describe('stamp verify: an account that undid the reset of a thief with its recovery key', () => {
   const [thief, home, paper] = [newDevice(), newDevice(), newRecoveryKey()]
   const logOf = (entries: readonly string[]) => verifyKeyLog(ADA, entries)
-  const by = { by: desk.id, kid: desk.kid, seed: desk.keys.sign.secret, at: AT }
+  const by = { by: laptop.id, kid: laptop.kid, seed: laptop.keys.sign.secret, at: AT }
   const named = [...log, nameRecoveryKey({ log: logOf(log), key: paper.jwk, ...by })]
   const stolen = [
     ...named,
@@ -395,14 +395,14 @@ describe('stamp verify: an account that undid the reset of a thief with its reco
     [
       'the new keys, on an own device from before',
       [home, undone],
-      { entries: named, own: desk },
+      { entries: named, own: laptop },
       EXIT.ok,
     ],
     ['the keys of the thief', [thief, stolen], { entries: stolen, pinned: 1 }, EXIT.inconclusive],
     [
       'the keys of the thief, on an own device from before',
       [thief, stolen],
-      { entries: stolen, own: desk },
+      { entries: stolen, own: laptop },
       EXIT.inconclusive,
     ],
   ]

@@ -23,7 +23,7 @@ describe('stamp', () => {
       const { code, err } = await call({ stamp: { create } }, ['stamp', file])
       assert.equal(code, EXIT.ok, err)
       assert.equal(/could not be reached\. The stamp is valid without a receipt/.test(err), isAway)
-      const kept = JSON.parse(readFileSync(`${file}.stamp`, 'utf8')) as object
-      assert.equal('receipt' in kept, !isAway)
+      const stored = JSON.parse(readFileSync(`${file}.stamp`, 'utf8')) as object
+      assert.equal('receipt' in stored, !isAway)
     })
 })

@@ -45,9 +45,9 @@ const cases: Case[] = [
   ['at once by a second signal', '', 60_000, ['SIGTERM', 'SIGTERM'], null, ''],
   ['at once by a second signal of another kind', '', 60_000, ['SIGTERM', 'SIGINT'], null, ''],
 ]
-for (const [name, close, longestMs, signals, code, told] of cases)
+for (const [name, close, longestMs, signals, code, output] of cases)
   test(`it ends ${name}`, async () => {
     const { code: ending, stdout, stderr } = await ended(close, longestMs, signals)
     assert.equal(ending, code, stderr)
-    assert.equal(stdout, told)
+    assert.equal(stdout, output)
   })

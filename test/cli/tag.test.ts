@@ -4,14 +4,14 @@ import { describe, it, test } from 'node:test'
 import type { Api } from '../../src/cli/command.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
-import { newTown } from './town.ts'
+import { newCliFixture } from './cli-fixture.ts'
 
 const TAG = `tag_${'0'.repeat(26)}`
 const CONNECTION = `con_${'0'.repeat(26)}`
 
 test('tags are made, listed, changed, assigned, unassigned and deleted', async (t) => {
-  const town = await newTown(t)
-  const [ada, bob] = [await town.person('ada'), await town.person('bob')]
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
   const { id: bank } = await ada.json('connection', 'create', '--name', 'Bank')
   const made = await ada.good(['tag', 'create', '--name', 'Work', '--color', '#00FF7F'])
   assert.match(made.out, /^tag_\w{26} {2}Work\n$/)

@@ -10,7 +10,7 @@ import { type Level, newLog } from '../../src/log.ts'
 import { environment } from '../e2e/program.ts'
 import '../declared-errors.ts'
 
-export interface Said {
+export interface CommandResult {
   readonly code: number
   readonly out: string
   readonly err: string
@@ -29,14 +29,14 @@ export interface Typed {
   readonly person?: Person
 }
 
-export type Terminal = (args: readonly string[], more?: Typed) => Promise<Said>
+export type Terminal = (args: readonly string[], more?: Typed) => Promise<CommandResult>
 
 /** Returns the streams of a command, and the text written to them. */
 export function streams({ input = '', person }: Typed = {}) {
-  const said = { out: '', err: '' }
+  const result = { out: '', err: '' }
   async function* typed() {
     for (;;) {
-      const line = await person?.(said.err)
+      const line = await person?.(result.err)
       if (line == null) return
       yield `${line}\n`
     }
@@ -44,11 +44,11 @@ export function streams({ input = '', person }: Typed = {}) {
   const stdin =
     person === undefined ? Readable.from([input]) : Object.assign(typed(), { isTTY: true })
   return {
-    said,
+    result,
     io: {
-      stdout: { write: (text: string) => (said.out += text) },
+      stdout: { write: (text: string) => (result.out += text) },
       stderr: {
-        write: (text: string) => (said.err += text),
+        write: (text: string) => (result.err += text),
         ...(person === undefined ? {} : { isTTY: true }),
       },
       stdin,
@@ -60,9 +60,9 @@ export function streams({ input = '', person }: Typed = {}) {
 export const terminal =
   (stateDir: string): Terminal =>
   async (args, more = {}) => {
-    const { said, io } = streams(more)
+    const { result, io } = streams(more)
     const code = await run(args, { ...io, env: environment(stateDir, more.env) })
-    return { code, ...said }
+    return { code, ...result }
   }
 
 /** Starts a daemon in this process; `log` returns its whole log. */

@@ -6,22 +6,22 @@ import type { Api } from '../../src/cli/command.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
-import { newTown, takenIn } from './town.ts'
+import { newCliFixture, joinMembers } from './cli-fixture.ts'
 
 const WRONG = ['matador', 'carload', 'recede']
 
 describe('verify --expect', () => {
   it('accepts the words of the named connection or person, and of no other', async (t) => {
-    const town = await newTown(t)
+    const fixture = await newCliFixture(t)
     const [ada, bob, cy] = [
-      await town.person('ada'),
-      await town.person('bob'),
-      await town.person('cy'),
+      await fixture.person('ada'),
+      await fixture.person('bob'),
+      await fixture.person('cy'),
     ]
     const bank = (await ada.json('connection', 'create', '--name', 'Bank')).id as string
     const club = (await ada.json('connection', 'create', '--name', 'Club')).id as string
-    await takenIn(ada, bank, [bob])
-    await takenIn(ada, club, [cy])
+    await joinMembers(ada, bank, [bob])
+    await joinMembers(ada, club, [cy])
     const { words } = await bob.json('code', bank)
     const verify = (expected: string) => ada.on(['verify', '--expect', expected], { input: words })
     // All accounts have the name of the machine’s user.
@@ -55,13 +55,13 @@ describe('verify --expect', () => {
       await ada.refused('verify', '--expect', newId('acc_', at), ...WRONG),
       /You share no connection with this account./,
     )
-    for (const [args, said] of [
+    for (const [args, expected] of [
       [['--expect', 'Mum'], /--expect: "Mum" is neither the id of a connection/],
       [['--expect', bob.id, '--public'], /--public cannot be used with --expect or --challenge/],
     ] as const) {
       const { code, err } = await ada.on(['verify', ...args, ...WRONG])
       assert.equal(code, EXIT.usage)
-      assert.match(err, said)
+      assert.match(err, expected)
     }
   })
 })

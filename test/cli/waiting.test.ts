@@ -6,10 +6,10 @@ import { gate } from '../device/enrolled.ts'
 
 test('a wait of more than three seconds is reported once', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  let told = ''
+  let message = ''
   const stderr = new Writable({
     write: (text: Buffer, _, done) => {
-      told += text.toString()
+      message += text.toString()
       done()
     },
   })
@@ -22,7 +22,7 @@ test('a wait of more than three seconds is reported once', async (t) => {
     const answer = gate<number>()
     const waited = waiting(answer.promise)
     t.mock.timers.tick(ms)
-    assert.equal(told, expected, `${ms} ms`)
+    assert.equal(message, expected, `${ms} ms`)
     if (failed) {
       answer.reject(new Error('away'))
       await assert.rejects(waited, /away/)
@@ -31,6 +31,6 @@ test('a wait of more than three seconds is reported once', async (t) => {
       assert.equal(await waited, ms)
     }
     t.mock.timers.tick(10_000)
-    assert.equal(told, expected, 'after the answer')
+    assert.equal(message, expected, 'after the answer')
   }
 })

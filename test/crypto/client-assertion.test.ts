@@ -33,9 +33,9 @@ describe('an assertion', () => {
     const made = await signAssertion({ machine, audience, at: now }, own)
     const { header: head, payload } = parseCompact(made)
     assert.deepEqual(Object.fromEntries(head), header)
-    const { jti, ...said } = Object.fromEntries(payload)
+    const { jti, ...answer } = Object.fromEntries(payload)
     const { jti: _, ...wanted } = claims
-    assert.deepEqual(said, wanted)
+    assert.deepEqual(answer, wanted)
     assert.equal(Buffer.from(jti as string, 'base64url').length, 16)
     assert.deepEqual(readAssertion(made), { machine, kid: header.kid })
     assert.deepEqual(await verifyAssertion(made, expected), { machine, jti, exp: now + 60 })
@@ -100,13 +100,13 @@ describe('accepted', () => {
 })
 
 describe('refused', () => {
-  const told = newId(ID_PREFIX.machine, Date.now())
+  const wrongId = newId(ID_PREFIX.machine, Date.now())
   // prettier-ignore
   const table: [string, Change, RefusalReason, object?][] = [
     ['1: no iss', { claims: { iss: undefined } }, 'missing_member'],
-    ['1: another iss', { claims: { iss: told } }, 'sub_mismatch'],
+    ['1: another iss', { claims: { iss: wrongId } }, 'sub_mismatch'],
     ['2: no sub', { claims: { sub: undefined } }, 'missing_member'],
-    ['2: another sub', { claims: { sub: told } }, 'sub_mismatch'],
+    ['2: another sub', { claims: { sub: wrongId } }, 'sub_mismatch'],
     ['2: no machine', { claims: { iss: 'me', sub: 'me' } }, 'bad_value'],
     ['3: no aud', { claims: { aud: undefined } }, 'missing_member'],
     ['3: another aud', { claims: { aud: 'https://example.org' } }, 'wrong_audience'],

@@ -34,8 +34,8 @@ describe('a proof', () => {
     const { jwk, ...rest } = Object.fromEntries(head)
     assert.deepEqual(rest, { alg: 'Ed25519', typ: 'dpop+jwt' })
     assert.deepEqual(Object.fromEntries(jwk as Map<string, string>), own.jwk)
-    const { jti, ...said } = Object.fromEntries(payload)
-    assert.deepEqual(said, { htm: 'GET', htu: url, iat: now, ath, nonce: 'n1' })
+    const { jti, ...answer } = Object.fromEntries(payload)
+    assert.deepEqual(answer, { htm: 'GET', htu: url, iat: now, ath, nonce: 'n1' })
     assert.equal(Buffer.from(jti as string, 'base64url').length, 16)
     assert.deepEqual(await verifyProof(proof, { ...asked, method: 'GET' }), {
       thumbprint: thumbprint(own.jwk),

@@ -102,11 +102,11 @@ describe('an envelope', () => {
   })
   test('opens with the key before a renewal while that is kept', async () => {
     const renewed = await newSealKey()
-    const held = new Map([[sealKeyId(renewed.publicKey), renewed.secret], ...keys])
+    const keysHeld = new Map([[sealKeyId(renewed.publicKey), renewed.secret], ...keys])
     const envelope = await sealEnvelope(epoch, k, to)
-    assert.deepEqual(await openEnvelope(envelope, known, recipient, held), k)
-    held.delete(kid)
-    const attempt = openEnvelope(envelope, known, recipient, held)
+    assert.deepEqual(await openEnvelope(envelope, known, recipient, keysHeld), k)
+    keysHeld.delete(kid)
+    const attempt = openEnvelope(envelope, known, recipient, keysHeld)
     await assert.rejects(attempt, { reason: 'wrong_recipient_kid' })
   })
   test('with another K is rejected', async () => {
@@ -126,13 +126,13 @@ describe('an envelope', () => {
       const envelope = await sealEnvelope({ ...epoch, ...change }, k, to)
       await assert.rejects(openEnvelope(envelope, known, recipient, keys), { reason })
       // The ciphertext does not open either if the place is overwritten.
-      const moved = JSON.stringify({
+      const altered = JSON.stringify({
         ...(JSON.parse(envelope) as object),
         connection: epoch.connection,
         epoch: epoch.epoch,
         epoch_head: Buffer.from(epoch.epochHead).toString('base64url'),
       })
-      const attempt = openEnvelope(moved, known, recipient, keys)
+      const attempt = openEnvelope(altered, known, recipient, keys)
       await assert.rejects(attempt, { reason: 'open_failed' })
     })
 

@@ -46,8 +46,8 @@ describe('section 2', () => {
     const of = { window: now, speaker: a, listener: b, challenge: 0, purpose }
     const indices = challengeReader(kc)(of)
     assert.equal(indices.join(' '), '3827 3353 1164')
-    const said = `${indices.join(' ')}, \`${wordsAt(indices).join(' ')}\``
-    assert.ok(readDocument().includes(said), said)
+    const text = `${indices.join(' ')}, \`${wordsAt(indices).join(' ')}\``
+    assert.ok(readDocument().includes(text), text)
   })
   test('the document prints the same rows', () => {
     const document = readDocument()

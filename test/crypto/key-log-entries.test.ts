@@ -98,7 +98,7 @@ test('any history of a log is accepted by its reader, which reports each step', 
       // entry.
       let active = [founder]
       let generation = 1
-      const said = [['add', founder.id, founder.id]]
+      const signers = [['add', founder.id, founder.id]]
 
       for (const { op, by, device } of [{ op: 'add', by: 0, device: 0 }, ...steps]) {
         const signer = active[by % active.length]
@@ -107,16 +107,16 @@ test('any history of a log is accepted by its reader, which reports each step', 
         let entry: string
         if (op === 'reset' || signer === undefined || target === undefined) {
           entry = resetLog({ log, ...self(newcomer) })
-          said.push(['reset', newcomer.id, newcomer.id])
+          signers.push(['reset', newcomer.id, newcomer.id])
           active = [newcomer]
           generation += 1
         } else if (op === 'add') {
           entry = addDevice({ log, device: named(newcomer), ...as(signer) })
-          said.push(['add', newcomer.id, signer.id])
+          signers.push(['add', newcomer.id, signer.id])
           active = [...active, newcomer]
         } else {
           entry = revokeDevice({ log, device: target.id, ...as(signer) })
-          said.push(['revoke', target.id, signer.id])
+          signers.push(['revoke', target.id, signer.id])
           active = active.filter((one) => one !== target)
         }
         log = followed(log, entry)
@@ -126,14 +126,14 @@ test('any history of a log is accepted by its reader, which reports each step', 
         )
       }
       assert.equal(log.generation, generation)
-      followsTheRules(home, log.entries, said)
+      followsTheRules(home, log.entries, signers)
     }),
     { numRuns: 12 },
   )
 })
 
 /** Checks the rules of section 3 on the entries themselves, without the code under test. */
-function followsTheRules(home: string, entries: readonly string[], said: string[][]): void {
+function followsTheRules(home: string, entries: readonly string[], signers: string[][]): void {
   let prev = Buffer.alloc(32).toString('base64url')
   for (const [seq, entry] of entries.entries()) {
     const [head, body] = entry
@@ -142,13 +142,13 @@ function followsTheRules(home: string, entries: readonly string[], said: string[
       .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Entry)
     assert.deepEqual(Object.keys(head!).toSorted(), ['alg', 'kid', 'typ'])
     const { op, device, by, keys, salt, ...rest } = body!
-    assert.deepEqual([op, device, by], said[seq])
+    assert.deepEqual([op, device, by], signers[seq])
     assert.deepEqual(rest, { v: 2, account: home, seq, prev, at })
     assert.equal(keys === undefined, op === 'revoke')
     assert.equal(salt === undefined, seq > 0)
     prev = createHash('sha256').update(entry, 'ascii').digest('base64url')
   }
-  assert.equal(entries.length, said.length)
+  assert.equal(entries.length, signers.length)
 }
 
 type Entry = { op: string; device: string; by: string; keys?: object; salt?: string }

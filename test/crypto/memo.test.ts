@@ -11,9 +11,9 @@ import { newConnection, newDevice, newPerson, opening, rosterEntry } from './bui
 test('a good result is stored, and a bad one is computed again', () => {
   const looked: string[] = []
   const good = memo(2)
-  const look = (name: string) => good(name, () => looked.push(name) > 0 && name !== 'bad')
+  const isKnown = (name: string) => good(name, () => looked.push(name) > 0 && name !== 'bad')
   const asked = ['a', 'bad', 'a', 'bad', 'b', 'a', 'b']
-  assert.deepEqual(asked.map(look), [true, false, true, false, true, true, true])
+  assert.deepEqual(asked.map(isKnown), [true, false, true, false, true, true, true])
   assert.deepEqual(looked, ['a', 'bad', 'bad', 'b'])
 })
 

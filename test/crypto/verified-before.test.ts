@@ -113,7 +113,7 @@ describe('a roster, verified earlier up to an entry', () => {
   const { a1, a2, b1 } = devices
   const [opening, adding] = roster.entries as [string, string]
   const seen = [opening, forged(adding)]
-  const told = { ...roster, head: entryHash(seen[1]!) }
+  const reported = { ...roster, head: entryHash(seen[1]!) }
 
   test('verifies no signature up to that entry', () => {
     refused(() => verifyRoster(connection, seen, keyLogs), 'bad_signature')
@@ -148,7 +148,7 @@ describe('a roster, verified earlier up to an entry', () => {
   })
 
   test('verifies every signature after it', () => {
-    const entry = rosterEntry(told, B, b1, { op: 'leave' })
+    const entry = rosterEntry(reported, B, b1, { op: 'leave' })
     assert.equal(verifyRoster(connection, [...seen, entry], keyLogs, at(seen)).members.length, 1)
     const bad = [...seen, forged(entry)]
     refused(() => verifyRoster(connection, bad, keyLogs, at(seen)), 'bad_signature')

@@ -21,12 +21,12 @@ async function place(t: TestContext) {
     return daemon
   }
   const server = await started()
-  const seat = async (name: string) => {
+  const signedIn = async (name: string) => {
     const daemon = await started({ SVC_BACKEND_URL: server.accountAddress })
     await signIn(daemon, server, `${name}@example.org`)
     return daemon
   }
-  return { server, seat }
+  return { server, signedIn }
 }
 
 /** Returns the words of a daemon’s user, once they exist. */
@@ -62,8 +62,8 @@ const approve = async (daemon: TestDaemon) => {
 }
 
 it('an approved invitation leads to words on both sides at once', async (t) => {
-  const { seat } = await place(t)
-  const [ada, bob] = [await seat('ada'), await seat('bob')]
+  const { signedIn } = await place(t)
+  const [ada, bob] = [await signedIn('ada'), await signedIn('bob')]
   const { id } = await asOwner<{ id: string }>(ada, 'POST', '/api/v1/connections', {
     name: 'Ada and Bob',
     invite: [{ email: 'bob@example.org' }],
@@ -73,8 +73,8 @@ it('an approved invitation leads to words on both sides at once', async (t) => {
 })
 
 it('a member invited later gets words at once, too', async (t) => {
-  const { seat } = await place(t)
-  const [ada, bob] = [await seat('ada'), await seat('bob')]
+  const { signedIn } = await place(t)
+  const [ada, bob] = [await signedIn('ada'), await signedIn('bob')]
   const { id } = await asOwner<{ id: string }>(ada, 'POST', '/api/v1/connections', { name: 'A' })
   const email = 'bob@example.org'
   await asOwner(ada, 'POST', `/api/v1/connections/${id}/members`, { email })
@@ -83,10 +83,10 @@ it('a member invited later gets words at once, too', async (t) => {
 })
 
 it('a further device gets the words of its account’s connections at once', async (t) => {
-  const { seat } = await place(t)
-  const desk = await seat('ada')
-  const { id } = await asOwner<{ id: string }>(desk, 'POST', '/api/v1/connections', { name: 'A' })
-  const phone = await seat('ada')
-  await approveDevice(desk, phone)
+  const { signedIn } = await place(t)
+  const laptop = await signedIn('ada')
+  const { id } = await asOwner<{ id: string }>(laptop, 'POST', '/api/v1/connections', { name: 'A' })
+  const phone = await signedIn('ada')
+  await approveDevice(laptop, phone)
   assert.match(await wordsOf(phone, id), /^\w+ \w+ \w+$/)
 })

@@ -117,12 +117,15 @@ it('stamps and checks continue without the account server', async (t) => {
   assert.deepEqual([away.ok, away.pushed.verifications], [false, 0])
   assert.equal(away.error, refused.message)
   assert.match(refused.message, /account server http:/)
-  const told = await gap.during(() => asOwner<Status>(daemon, 'GET', '/api/v1/status'))
-  assert.equal(told.made.backend_reachable, false)
-  assert(Date.parse(told.made.backend_unreachable_since ?? '') >= left)
-  assert.match(told.made.summary, /^Signed in to .* has not answered since .* stamps still work\.$/)
-  assert(told.made.not_working.length > 0)
-  assert.equal(told.attempts, 0, 'the last call said so a moment ago')
+  const answer = await gap.during(() => asOwner<Status>(daemon, 'GET', '/api/v1/status'))
+  assert.equal(answer.made.backend_reachable, false)
+  assert(Date.parse(answer.made.backend_unreachable_since ?? '') >= left)
+  assert.match(
+    answer.made.summary,
+    /^Signed in to .* has not answered since .* stamps still work\.$/,
+  )
+  assert(answer.made.not_working.length > 0)
+  assert.equal(answer.attempts, 0, 'the last call said so a moment ago')
   const list = await daemon.request('GET', '/api/v1/connections', { token: daemon.owner() })
   assert.deepEqual(
     [list.status, (list.json as { error: string }).error],

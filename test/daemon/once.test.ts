@@ -106,36 +106,36 @@ describe('repeated with its key after every answer of the server was lost', () =
     const headers = { 'Idempotency-Key': 'once' }
     const ask = () => daemon.request('POST', path, { token: daemon.owner(), body, headers })
     line.mute.add(muted)
-    const unheard = await ask()
+    const lost = await ask()
     line.mute.clear()
-    return { daemon, unheard, heard: await ask() }
+    return { daemon, lost, response: await ask() }
   }
 
   it('a connection is the same one', async (t) => {
     const body = { name: 'Bank' }
-    const { daemon, unheard, heard } = await twice(
+    const { daemon, lost, response } = await twice(
       t,
       '/device/v1/rosters',
       '/api/v1/connections',
       body,
     )
-    assert(unheard.status >= 500, unheard.text)
-    assert.equal(heard.status, 201, heard.text)
+    assert(lost.status >= 500, lost.text)
+    assert.equal(response.status, 201, response.text)
     assert.deepEqual(
       (await connections(daemon)).map(({ name }) => name),
       ['Bank'],
     )
-    const { id } = heard.json as { id: string }
+    const { id } = response.json as { id: string }
     await asOwner(daemon, 'GET', `/api/v1/connections/${id}/code`)
   })
 
   it('a stamp is the same one, valid without its receipt, which the next sync fetches', async (t) => {
-    const { daemon, unheard, heard } = await twice(t, '/device/v1/stamps', '/api/v1/stamp', {
+    const { daemon, lost, response } = await twice(t, '/device/v1/stamps', '/api/v1/stamp', {
       content: 'x',
     })
-    assert.deepEqual([unheard.status, heard.status], [201, 201])
-    assert.deepEqual(heard.json, unheard.json)
-    assert.equal((heard.json as { receipt: null }).receipt, null)
+    assert.deepEqual([lost.status, response.status], [201, 201])
+    assert.deepEqual(response.json, lost.json)
+    assert.equal((response.json as { receipt: null }).receipt, null)
     const synced = await asOwner<object>(daemon, 'POST', '/api/v1/sync')
     assert.partialDeepStrictEqual(synced, { last_sync: { ok: true } })
   })

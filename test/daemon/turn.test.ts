@@ -38,7 +38,7 @@ function headless(t: TestContext, comes: Came[]) {
   }
   const turn = newTurn({
     credentialsDir,
-    seat: { identity: () => here.identity, device: () => here.device },
+    deviceSession: { identity: () => here.identity, device: () => here.device },
     signIn: {
       machine: async () => {
         seen.signIns++
@@ -96,7 +96,7 @@ describe('a daemon with the key of a machine account', () => {
 it('a daemon without a key and an account does nothing in a run', async () => {
   const turn = newTurn({
     credentialsDir: null,
-    seat: { identity: () => null, device: () => null },
+    deviceSession: { identity: () => null, device: () => null },
     signIn: { machine: () => assert.fail('signs in') },
     log: () => assert.fail('logs'),
   })

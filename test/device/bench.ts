@@ -92,7 +92,7 @@ export interface Bench {
   /** Returns the same device after a restart, with some parts replaced. */
   readonly reopen: (parts?: Parts) => Bench
   /** Whether this device has signed out. */
-  readonly seat: { left: boolean }
+  readonly session: { left: boolean }
 }
 
 const HEAD = keyOf('head')
@@ -113,7 +113,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
     clock: 'steady',
     refresh: () => undefined,
   }
-  const seat = { left: false }
+  const session = { left: false }
   const epochs = new Map<string, number>()
   const keys = new Map<string, Uint8Array>()
 
@@ -140,7 +140,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
         noted: () => undefined,
       },
       requireSession() {
-        if (seat.left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
+        if (session.left) throw new AppError('not_signed_in', 'This device signed out meanwhile.')
       },
     })
     const keep = (subject: string, k: Uint8Array) => {
@@ -157,7 +157,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
       machine,
       pass,
       freshness,
-      seat,
+      session,
       connection({
         id: subject = CONNECTION,
         name = 'Bank',

@@ -8,11 +8,23 @@ import { leaveOrEnd, remove, rotateNow, setRole } from '../../src/device/connect
 import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../world/requests.ts'
-import { connected, newWorld, takenIn, verifies, type Desk, three } from '../world/world.ts'
+import {
+  connected,
+  newWorld,
+  joinMembers,
+  verifies,
+  type DeviceUser,
+  three,
+} from '../world/world.ts'
 import { type Call, rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
-const saysOf = ({ verified, conclusive, replayed, echo }: Awaited<ReturnType<Desk['hears']>>) => ({
+const saysOf = ({
+  verified,
+  conclusive,
+  replayed,
+  echo,
+}: Awaited<ReturnType<DeviceUser['hears']>>) => ({
   verified,
   conclusive,
   replayed,
@@ -26,10 +38,10 @@ describe('two people', () => {
     const id = await connected(ada, bob)
     const good = { verified: true, conclusive: true, replayed: false, echo: false }
     const bobs = bob.words(id)
-    const heard = await ada.hears(bobs)
-    assert.deepEqual(saysOf(heard), good)
+    const verified = await ada.hears(bobs)
+    assert.deepEqual(saysOf(verified), good)
     assert.deepEqual(
-      heard.matches.map(({ member_id, display_name, connection_name }) => [
+      verified.matches.map(({ member_id, display_name, connection_name }) => [
         member_id,
         display_name,
         connection_name,
@@ -202,9 +214,9 @@ describe('three people', () => {
   it('a removed member is added again only by a new invitation', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await remove(ada.device(), ada.account(), id, cy.id)
-    for (const desk of [ada, bob, cy, ada]) await desk.sync()
+    for (const user of [ada, bob, cy, ada]) await user.sync()
     assert.equal(cy.words(id), null)
-    await takenIn(ada, id, [cy])
+    await joinMembers(ada, id, [cy])
     world.later()
     await bob.sync()
     assert(await verifies(bob, cy, id))
@@ -225,8 +237,8 @@ describe('several devices', () => {
     assert.equal(pushed.envelopes, 1)
     await laptop.sync()
     world.later()
-    const heard = await laptop.hears(bob.words(id))
-    assert.deepEqual([heard.verified, heard.conclusive], [true, true])
+    const verified = await laptop.hears(bob.words(id))
+    assert.deepEqual([verified.verified, verified.conclusive], [true, true])
     assert.equal((await ada.sync()).pushed.envelopes, 0, 'nothing is left to do')
   })
 

@@ -8,7 +8,7 @@ import { approveInvitation } from '../../src/device/connections/consents.ts'
 import { dismiss, dismissed } from '../../src/device/connections/ignored-connections.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at } from '../world/requests.ts'
-import { type Desk, connected, isIn, newWorld, verifies, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, isIn, newWorld, verifies, worldOf } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
@@ -25,7 +25,7 @@ async function approved(t: TestContext) {
   await bob.approve()
   const { joins } = await ada.account().duties.read({})
   /** Adds Bob, although an honest server would have ended the invitation. */
-  const takesIn = async () => {
+  const acceptAndSync = async () => {
     const lied = ada.restart((account) => ({
       ...account,
       invitations: { ...account.invitations, list: async () => ({ received: [], sent: [] }) },
@@ -34,24 +34,24 @@ async function approved(t: TestContext) {
     await lied.sync()
     return lied
   }
-  return { world, ada, bob, id, takesIn }
+  return { world, ada, bob, id, acceptAndSync }
 }
 
-const remembered = ({ state }: Desk) => state.consents.connections()
+const remembered = ({ state }: DeviceUser) => state.consents.connections()
 
 describe('a consent', () => {
   it('is deleted when the account was added', async (t) => {
-    const { ada, bob, id, takesIn } = await approved(t)
+    const { ada, bob, id, acceptAndSync } = await approved(t)
     assert.deepEqual(remembered(bob), [id])
-    await takesIn()
+    await acceptAndSync()
     await bob.sync()
     assert.deepEqual(remembered(bob), [])
     assert(await verifies(ada, bob, id))
   })
 
   it('older than 30 days makes the device leave', async (t) => {
-    const { world, bob, id, takesIn } = await approved(t)
-    const lied = await takesIn()
+    const { world, bob, id, acceptAndSync } = await approved(t)
+    const lied = await acceptAndSync()
     world.later(30 * DAY_MINUTES + 1)
     const { error } = await bob.device().sync.run('request')
     assert.match(error ?? '', /withdrawn or is older than 30 days/)
@@ -60,13 +60,13 @@ describe('a consent', () => {
   })
 
   it('that was withdrawn makes the device leave, even if the account server ignores the withdrawal', async (t) => {
-    const { bob, id, takesIn } = await approved(t)
+    const { bob, id, acceptAndSync } = await approved(t)
     const { received } = await bob.account().invitations.list({})
     const deaf = bob.restart(
       instead('invitations', 'decline', () => async () => ({ ...received[0]!, state: 'declined' })),
     )
     await invitations.decline({ id: received[0]!.id }, at(deaf))
-    const lied = await takesIn()
+    const lied = await acceptAndSync()
     assert.equal(isIn(lied, id, bob), true)
     await deaf.device().sync.run('request')
     await lied.sync()
@@ -74,7 +74,7 @@ describe('a consent', () => {
   })
 
   it('declined on another device, according to the server: the user is asked, once', async (t) => {
-    const { world, bob, id, takesIn } = await approved(t)
+    const { world, bob, id, acceptAndSync } = await approved(t)
     const phone = await world.further(bob, 'phone')
     const { received } = await phone.account().invitations.list({})
     // The account server adds Bob nevertheless: for Ada the invitation stays approved.
@@ -85,18 +85,18 @@ describe('a consent', () => {
       return { sent, received: query.state === 'declined' ? [declined] : [] }
     })
     await invitations.decline({ id: declined.id }, at(phone.restart(seating)))
-    const lied = await takesIn()
+    const lied = await acceptAndSync()
     assert.equal(isIn(lied, id, bob), true)
-    const told = bob.restart(telling)
-    const { error } = await told.device().sync.run('request')
+    const restarted = bob.restart(telling)
+    const { error } = await restarted.device().sync.run('request')
     assert.match(
       error ?? '',
       /another device declined the invitation.* leave the connection: "countersignd connection leave/,
     )
     await lied.sync()
     assert.deepEqual([isIn(lied, id, bob), remembered(bob)], [true, []])
-    await told.sync()
-    assert(await verifies(lied, told, id))
+    await restarted.sync()
+    assert(await verifies(lied, restarted, id))
   })
 
   it('is not withdrawn on a false report of the server that it was declined', async (t) => {

@@ -4,7 +4,7 @@ import type { Account } from '../../src/api/port.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import { contactOf } from '../../src/device/first-contacts/outcomes.ts'
 import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
-import { worldOf, type Desk } from '../world/world.ts'
+import { worldOf, type DeviceUser } from '../world/world.ts'
 import { keyStatusOf } from '../../src/device/names.ts'
 
 /** Returns an invitation of Bob by Ada, with words. */
@@ -16,36 +16,41 @@ export async function invited(t: TestContext) {
   return { world, ada, bob, connection, invitation, words }
 }
 
-export const turn = (desk: Desk) => desk.device().firstContacts.turn()
+export const turn = (user: DeviceUser) => user.device().firstContacts.turn()
 
 /** Runs both sides; the inviter’s device answers at once. */
-export async function typed(bob: Desk, id: string, words: string, ...answering: readonly Desk[]) {
+export async function typed(
+  bob: DeviceUser,
+  id: string,
+  words: string,
+  ...answering: readonly DeviceUser[]
+) {
   const approving = approveByWords(bob.device(), bob.account(), { id, words })
   // The caller handles a refusal.
   approving.catch(() => undefined)
   await began(bob, id)
-  for (const desk of answering) await turn(desk)
+  for (const user of answering) await turn(user)
   await turn(bob)
-  for (const desk of answering) await turn(desk)
+  for (const user of answering) await turn(user)
   return approving
 }
 
 /** Waits until the first message is at the account server, or the attempt was refused. */
-export async function began(bob: Desk, id: string) {
+export async function began(bob: DeviceUser, id: string) {
   for (let looked = 0; looked < 200; looked++) {
     if (bob.state.firstContacts.get(id)?.state === 'open') return turn(bob)
     await new Promise(setImmediate)
   }
 }
 
-export const trusts = (desk: Desk, { id }: Desk) => {
-  const row = desk.state.trust.get(id)
+export const trusts = (user: DeviceUser, { id }: DeviceUser) => {
+  const row = user.state.trust.get(id)
   return row === null ? 'none' : keyStatusOf(row)
 }
 
-export const outcomes = (desk: Desk) =>
-  desk.state.firstContacts.all().map((row) => {
-    const { state, reason } = contactOf({ state: desk.state, own: desk.id }, row)
+export const outcomes = (user: DeviceUser) =>
+  user.state.firstContacts.all().map((row) => {
+    const { state, reason } = contactOf({ state: user.state, own: user.id }, row)
     return [state, reason]
   })
 

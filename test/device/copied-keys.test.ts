@@ -12,7 +12,7 @@ import { AppError } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
-import { type Desk, connected, verifies, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, verifies, worldOf } from '../world/world.ts'
 import { loggedOf } from './sealing.ts'
 import { type Call, rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
@@ -23,30 +23,30 @@ const AT_WORK =
 const RESTORED = /restored from a backup .*renewed it again/
 
 /** Returns a device with the same state and keychain, as a disk image or a backup has them. */
-function copyOf(t: TestContext, desk: Desk): Desk {
-  desk.state.db.exec('pragma wal_checkpoint(truncate)')
+function copyOf(t: TestContext, user: DeviceUser): DeviceUser {
+  user.state.db.exec('pragma wal_checkpoint(truncate)')
   const dir = freshFolder(t)
-  const from = dirname(desk.state.db.location() ?? assert.fail('not in a file'))
+  const from = dirname(user.state.db.location() ?? assert.fail('not in a file'))
   cpSync(from, dir, { recursive: true, filter: (path) => !path.includes('lock') })
   const keychain = memoryKeychain()
   for (const name of ['device', 'session', 'vault']) {
-    const secret = desk.keychain.get(name)
+    const secret = user.keychain.get(name)
     if (secret !== null) keychain.set(name, secret)
   }
   const state = openState(dir)
   t.after(() => state.close())
-  return desk.restart((account) => account, { state, keychain })
+  return user.restart((account) => account, { state, keychain })
 }
 
-const restoredFrom = (t: TestContext, desk: Desk): Desk => {
-  const copy = copyOf(t, desk)
+const restoredFrom = (t: TestContext, user: DeviceUser): DeviceUser => {
+  const copy = copyOf(t, user)
   markRestored(copy.state)
   return copy
 }
 
-const renew = (desk: Desk) => renewNow(desk.device(), desk.account())
-const errorOf = async (desk: Desk) => (await desk.device().sync.run('request')).error ?? ''
-const renewals = async (desk: Desk) => (await loggedOf(desk)).renewals.length
+const renew = (user: DeviceUser) => renewNow(user.device(), user.account())
+const errorOf = async (user: DeviceUser) => (await user.device().sync.run('request')).error ?? ''
+const renewals = async (user: DeviceUser) => (await loggedOf(user)).renewals.length
 
 describe('a renewal by another copy of the keys', () => {
   it('is reported by each sync from then on, also after a restart, and not answered by another renewal', async (t) => {

@@ -20,7 +20,7 @@ import { AT, consentTo, place, rosterEntry } from '../crypto/builders.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { enrolmentOf, newMaker } from '../service/person.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, type World, newWorld } from '../world/world.ts'
+import { type DeviceUser, type World, newWorld } from '../world/world.ts'
 
 export const MEMBERS = 200
 
@@ -51,14 +51,14 @@ async function newMember({ server }: World): Promise<Member> {
   }
 }
 
-async function memberOf(desk: Desk): Promise<Member> {
-  const { identity } = desk.device()
+async function memberOf(user: DeviceUser): Promise<Member> {
+  const { identity } = user.device()
   const keys = await identity.keys()
   return {
-    account: desk.id,
+    account: user.id,
     log: await identity.keyLog(),
-    device: { id: desk.deviceId, kid: identity.kid, keys },
-    server: desk.account(),
+    device: { id: user.deviceId, kid: identity.kid, keys },
+    server: user.account(),
   }
 }
 
@@ -107,7 +107,7 @@ export async function newCrowd(t: TestContext) {
   const id = await ada.connect()
   const { entries } = await ada.account().rosters.read({ connection: id })
   addAll(file, id, entries[0]!, all)
-  for (const desk of whole) await desk.sync()
+  for (const user of whole) await user.sync()
   await phone.flow.end({ last_device: false, forget: false })
   await cy.sync()
   return { world, ada, bob, cy, all, id, read: rememberedRoster(cy.state, id)! }
@@ -164,12 +164,12 @@ export function postingBy(
  * @returns `sealed`: resolves at the end, to the number of devices that it sealed to
  */
 export async function rotating(
-  desk: Desk,
+  user: DeviceUser,
   connection: string,
   send: (post: Post) => Promise<Place>,
 ): Promise<{ sealed: Promise<number> }> {
   const posting = gate()
-  const racing = desk.restart((honest) => ({
+  const racing = user.restart((honest) => ({
     ...honest,
     rosters: {
       ...honest.rosters,

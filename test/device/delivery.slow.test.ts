@@ -58,12 +58,12 @@ describe('an account with 1,600 devices', () => {
   async function crowd(t: TestContext) {
     const state = openState(freshFolder(t))
     t.after(() => state.close())
-    const { server, seats } = await people([state], [1])
-    const [seat] = seats
-    assert(seat !== undefined)
-    const { identity, account } = seat
+    const { server, participants } = await people([state], [1])
+    const [participant] = participants
+    assert(participant !== undefined)
+    const { identity, account } = participant
     const { id } = await openConnection(
-      seat.device,
+      participant.device,
       account,
       { name: 'Bank', invite: [] },
       actAt(T0),
@@ -83,12 +83,12 @@ describe('an account with 1,600 devices', () => {
       server.addDevice(of, device, encodeBase64url(key))
     }
     server.logs.set(of, entries)
-    await seat.device.sync.run('request')
-    return { server, seat, id }
+    await participant.device.sync.run('request')
+    return { server, participant, id }
   }
 
   it('gets 1,500 envelopes with the entry, the signing device first, and the others after it', async (t) => {
-    const { server, seat, id } = await crowd(t)
+    const { server, participant, id } = await crowd(t)
     const requests: string[][] = []
     const noting = instead('rosters', 'append', (append) => (of) => {
       requests.push(recipientsOf(of))
@@ -98,16 +98,16 @@ describe('an account with 1,600 devices', () => {
     const account = instead('envelopes', 'add', () => async (of) => {
       requests.push(recipientsOf(of))
       throw new AppError('conflict', 'A device has another sealing key.')
-    })(noting(seat.account))
-    const { epoch } = await rotateNow(deviceOf(seat, account), account, id)
+    })(noting(participant.account))
+    const { epoch } = await rotateNow(deviceOf(participant, account), account, id)
     assert.deepEqual([epoch, requests.map((one) => one.length)], [2, [1500, 100]])
-    assert.equal(requests[0]?.[0], seat.identity.device)
+    assert.equal(requests[0]?.[0], participant.identity.device)
     assert.equal(new Set(requests.flat()).size, COUNT)
 
     const { envelopes } = server.rosters.get(id)!
     assert.equal(envelopes.size, 1500)
     // The next sync seals what is missing.
-    await seat.device.sync.run('request')
+    await participant.device.sync.run('request')
     assert.equal(envelopes.size, COUNT)
   })
 })

@@ -6,13 +6,20 @@ import { rememberedRoster } from '../../src/device/logs/roster-cache.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections, members } from '../../src/handlers/connections.ts'
 import { at } from '../world/requests.ts'
-import { type Desk, connected, newWorld, takenIn, three, verifies } from '../world/world.ts'
+import {
+  type DeviceUser,
+  connected,
+  newWorld,
+  joinMembers,
+  three,
+  verifies,
+} from '../world/world.ts'
 import { type Call, rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
-const remove = (desk: Desk, id: string) => connections.delete({ id }, at(desk))
-const listed = async (desk: Desk) =>
-  (await connections.list({ limit: 50 }, at(desk))).items.map(({ id, state }) => [id, state])
+const remove = (user: DeviceUser, id: string) => connections.delete({ id }, at(user))
+const listed = async (user: DeviceUser) =>
+  (await connections.list({ limit: 50 }, at(user))).items.map(({ id, state }) => [id, state])
 
 describe('the only owner deletes a connection with other members', () => {
   it('the connection is deleted for the owner, and ended for the others, who can delete it too', async (t) => {
@@ -20,18 +27,18 @@ describe('the only owner deletes a connection with other members', () => {
     await remove(ada, id)
     assert.deepEqual(await listed(ada), [])
     assert.equal(ada.device().vault.has(id), false)
-    for (const desk of [bob, cy]) {
-      await desk.sync()
-      assert.deepEqual(await listed(desk), [[id, 'ended']])
-      await rejects('invalid_state', connections.code({ id }, at(desk)), {
+    for (const user of [bob, cy]) {
+      await user.sync()
+      assert.deepEqual(await listed(user), [[id, 'ended']])
+      await rejects('invalid_state', connections.code({ id }, at(user)), {
         state: 'ended',
         says: /ended/,
       })
-      await remove(desk, id)
-      assert.deepEqual(await listed(desk), [])
-      assert.equal(desk.device().vault.has(id), false)
-      await desk.sync()
-      assert.deepEqual(await listed(desk), [])
+      await remove(user, id)
+      assert.deepEqual(await listed(user), [])
+      assert.equal(user.device().vault.has(id), false)
+      await user.sync()
+      assert.deepEqual(await listed(user), [])
     }
     await ada.sync()
     await rejects('not_found', remove(bob, id))
@@ -41,13 +48,13 @@ describe('the only owner deletes a connection with other members', () => {
     const { world, ada, bob, cy, id } = await three(t)
     await remove(ada, id)
     await bob.sync()
-    const heard = await bob.hears(cy.words(id))
+    const verified = await bob.hears(cy.words(id))
     assert.deepEqual(
-      [heard.verified, heard.conclusive, heard.reasons],
+      [verified.verified, verified.conclusive, verified.reasons],
       [false, false, ['connection_ended']],
     )
-    assert.equal(heard.matches[0]?.member_id, cy.id)
-    assert.match(heard.summary, /"Bank".*ended/)
+    assert.equal(verified.matches[0]?.member_id, cy.id)
+    assert.match(verified.summary, /"Bank".*ended/)
     // Other words are checked as conclusively as before.
     const other = await connected(bob, ada, 'Other')
     assert(await verifies(bob, ada, other))
@@ -66,8 +73,8 @@ describe('the only owner deletes a connection with other members', () => {
     await ada.invite(id, { user_id: dora.id })
     await dora.approve()
     await remove(ada, id)
-    for (const desk of [bob, cy]) {
-      const { items } = await desk.account().notifications.list({})
+    for (const user of [bob, cy]) {
+      const { items } = await user.account().notifications.list({})
       const note = items.find(({ kind }) => kind === 'connection_ended')
       assert.deepEqual(note?.data, { connection_id: id, user_id: ada.id })
     }
@@ -135,19 +142,21 @@ describe('a deletion or departure that does not end the connection', () => {
 })
 
 /** An account server that reports existing accounts as deleted. */
-const callingDeleted = (...gone: readonly Desk[]) =>
+const callingDeleted = (...gone: readonly DeviceUser[]) =>
   instead('rosters', 'read', (honest) => async (of) => {
     const { key_logs, ...answer } = await honest(of)
     const isGone = (account: string) => gone.some(({ id }) => id === account)
-    const said = key_logs.map((one) => (isGone(one.account) ? { ...one, departed_epoch: 1 } : one))
-    return { ...answer, key_logs: said }
+    const withReports = key_logs.map((one) =>
+      isGone(one.account) ? { ...one, departed_epoch: 1 } : one,
+    )
+    return { ...answer, key_logs: withReports }
   })
 
 describe('a server that fails or lies', () => {
   it('reports the other owner as deleted: deleting means leaving, as the roster has it', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
-    for (const desk of [bob, cy]) await desk.sync()
+    for (const user of [bob, cy]) await user.sync()
     const lied = ada.restart(callingDeleted(bob))
     await rejects('invalid_state', members.remove({ id, mid: ada.id }, at(lied)), {
       state: 'last_owner',
@@ -166,7 +175,7 @@ describe('a server that fails or lies', () => {
     const roster = await ada.account().rosters.read({ connection: id })
     const { envelopes } = await ada.account().envelopes.read({ connection: id })
     await members.remove({ id, mid: cy.id }, at(ada))
-    for (const desk of [ada, bob]) await desk.sync()
+    for (const user of [ada, bob]) await user.sync()
     await remove(ada.restart(callingDeleted(bob, cy)), id)
     await bob.sync()
     assert.deepEqual(await listed(bob), [[id, 'ended']])
@@ -235,7 +244,7 @@ describe('a server that fails or lies', () => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await ada.connect()
-    await takenIn(ada, id, [bob])
+    await joinMembers(ada, id, [bob])
     const { items } = await ada.account().connections.list({})
     const roster = await ada.account().rosters.read({ connection: id })
     await remove(ada, id)

@@ -56,7 +56,7 @@ export async function newGround(t: TestContext): Promise<Ground> {
 }
 
 export interface Enrolled extends LocalDevice {
-  readonly seat: DeviceSession
+  readonly deviceSession: DeviceSession
   readonly store: Keychain
   readonly clock: Ground['clock']
   readonly server: AccountServer
@@ -85,7 +85,7 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
   await enrol(state, keychain, door, codeFor, NAMES, clock.ms)
 
   function open(parts: Partial<Account> = {}, serverClock: ClockSource = 'own'): Enrolled {
-    const { seat, logged, soon } = startDevice({
+    const { deviceSession, logged, soon } = startDevice({
       state,
       keychain,
       accountOf: ({ account, device, session }) => ({
@@ -98,14 +98,14 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
       boot: clock.boot,
       environment: 'embedded',
     })
-    const device = seat.device()
+    const device = deviceSession.device()
     if (device === null) throw new Error('not enrolled')
-    const account = seat.account()
+    const account = deviceSession.account()
     // The list is in the order of creation, even if the clock of the test stands still.
     const next = () => actAt(clock.ms + made++)
     return {
       ...device,
-      seat,
+      deviceSession,
       store: keychain,
       clock,
       server,

@@ -8,7 +8,7 @@ import { dropOldKeys } from '../../src/device/codes/former-keys.ts'
 import { leaveConnection } from '../../src/handlers/connections.ts'
 import { verify } from '../../src/handlers/verify.ts'
 import { at } from '../world/requests.ts'
-import { type Desk, connected, takenIn, three, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, joinMembers, three, worldOf } from '../world/world.ts'
 import { instead } from '../world/interceptor.ts'
 
 const DAY_MINUTES = 24 * 60
@@ -18,20 +18,20 @@ const HINT =
 /** Returns Ada, who rotated by routine, and Bob and Cy, who have not synced since. */
 async function rotated(t: TestContext) {
   const { world, ada, bob, cy, id } = await three(t)
-  for (const desk of [ada, bob, cy]) await desk.sync()
+  for (const user of [ada, bob, cy]) await user.sync()
   world.later(104 * DAY_MINUTES)
   await ada.sync()
   assert.equal(ada.state.connections.get(id)?.epoch, 2)
   return { world, ada, bob, cy, id }
 }
 
-const isKept = (desk: Desk, id: string) => [
-  desk.state.formerEpochs.ids().includes(id),
-  desk.device().vault.has(`former ${id}`),
+const isKept = (user: DeviceUser, id: string) => [
+  user.state.formerEpochs.ids().includes(id),
+  user.device().vault.has(`former ${id}`),
 ]
 
 /** Returns a short form of the answer to the words of a member. */
-async function answer(by: Desk, speaker: Desk, id: string) {
+async function answer(by: DeviceUser, speaker: DeviceUser, id: string) {
   const { verified, replayed, old_epoch = false, summary } = await by.hears(speaker.words(id))
   return { verified, replayed, old_epoch, isHint: HINT.test(summary) }
 }
@@ -171,7 +171,7 @@ describe('the device keeps no code key', () => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const phone = await world.further(bob, 'phone')
-    for (const desk of [bob, phone, ada]) await desk.sync()
+    for (const user of [bob, phone, ada]) await user.sync()
     await bob.revoke(phone.deviceId)
     await bob.sync()
     await ada.sync()
@@ -187,7 +187,7 @@ describe('a device that was revoked after a routine rotation', () => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const phone = await world.further(bob, 'phone')
-    for (const desk of [bob, phone, ada]) await desk.sync()
+    for (const user of [bob, phone, ada]) await user.sync()
     await rotateNow(ada.device(), ada.account(), id)
     assert.deepEqual(isKept(ada, id), [true, true])
     const cut = bob.restart(
@@ -209,7 +209,7 @@ describe('a member who joined after a routine rotation', () => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await connected(ada, bob)
     await rotateNow(ada.device(), ada.account(), id)
-    await takenIn(ada, id, [cy])
+    await joinMembers(ada, id, [cy])
     assert.deepEqual(
       ada.state.formerEpochs.get(id)?.speakers.toSorted(),
       [ada.id, bob.id].toSorted(),

@@ -14,17 +14,17 @@ describe('two devices', () => {
     assert.equal(approved.state, 'approved')
     assert.deepEqual([trusts(ada, bob), trusts(bob, ada)], ['confirmed', 'confirmed'])
     assert.deepEqual([outcomes(ada), outcomes(bob)], [[['confirmed', null]], [['confirmed', null]]])
-    for (const [desk, other] of [
+    for (const [user, other] of [
       [ada, bob],
       [bob, ada],
     ] as const) {
-      const { items } = await desk.account().trustCards.list({})
+      const { items } = await user.account().trustCards.list({})
       assert.deepEqual(
         items.map((card) => card.user_id),
         [other.id],
       )
       assert.deepEqual(
-        desk.state.secrets.ids().filter((id) => id.startsWith('words')),
+        user.state.secrets.ids().filter((id) => id.startsWith('words')),
         [],
       )
     }
@@ -72,21 +72,21 @@ describe('wrong words', () => {
   it('are limited to three in 15 minutes, across restarts and new words', async (t) => {
     const { world, ada, bob, invitation, words: first } = await invited(t)
     let words = first
-    let desk = bob
+    let user = bob
     for (let tried = 0; tried < 3; tried++) {
-      await rejects('invalid_state', typed(desk, invitation.id, otherThan(words), ada), {
+      await rejects('invalid_state', typed(user, invitation.id, otherThan(words), ada), {
         state: 'wrong_words',
       })
       words = (await makeWords(ada.device(), ada.account(), invitation)).words
-      desk = desk.restart()
+      user = user.restart()
     }
-    await rejects('invalid_state', typed(desk, invitation.id, words, ada), {
+    await rejects('invalid_state', typed(user, invitation.id, words, ada), {
       state: 'too_many_tries',
     })
     world.later(15)
     words = (await makeWords(ada.device(), ada.account(), invitation)).words
-    await typed(desk, invitation.id, words, ada)
-    assert.equal(trusts(desk, ada), 'confirmed')
+    await typed(user, invitation.id, words, ada)
+    assert.equal(trusts(user, ada), 'confirmed')
   })
 
   it('with a typing error do not count as a try', async (t) => {

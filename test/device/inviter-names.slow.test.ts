@@ -4,10 +4,10 @@ import { describe, it, type TestContext } from 'node:test'
 import { AppError } from '../../src/errors.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at } from '../world/requests.ts'
-import { type Desk, newWorld } from '../world/world.ts'
+import { type DeviceUser, newWorld } from '../world/world.ts'
 import { instead } from '../world/interceptor.ts'
 
-const list = (desk: Desk) => invitations.list({}, at(desk))
+const list = (user: DeviceUser) => invitations.list({}, at(user))
 
 /**
  * Returns Bob, invited by people without a signed name; `asked` are the look-ups of his device.
@@ -15,7 +15,7 @@ const list = (desk: Desk) => invitations.list({}, at(desk))
 async function invited(t: TestContext, count: number) {
   const world = await newWorld(t)
   const bob = await world.person('bob')
-  const inviters: Desk[] = []
+  const inviters: DeviceUser[] = []
   for (let n = 0; n < count; n++) {
     const inviter = await world.person(`ada${n}`)
     await inviter.invite(await inviter.connect(), { user_id: bob.id })
@@ -66,7 +66,7 @@ describe('the names of inviters who signed none', () => {
 
   it('are known after a sync fetched them, without another look-up', async (t) => {
     const { world, bob, inviters } = await invited(t, 1)
-    const [ada] = inviters as [Desk]
+    const [ada] = inviters as [DeviceUser]
     await list(bob)
     await bob.approve()
     await ada.sync()

@@ -19,7 +19,7 @@ import { profiles } from '../../src/handlers/profiles.ts'
 import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
 import { at } from '../world/requests.ts'
 import { paged } from '../world/paged.ts'
-import { type Desk, connected, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, worldOf } from '../world/world.ts'
 import { instead } from '../world/interceptor.ts'
 
 /** Returns an account and a function that renews its key log; each call makes another history. */
@@ -37,22 +37,22 @@ function newLog() {
 }
 
 /** Returns the account of a device at a server that answers with a key log. */
-const showing = (desk: Desk, entries: readonly string[]): Account =>
+const showing = (user: DeviceUser, entries: readonly string[]): Account =>
   instead('keyLogs', 'read', () => async (of) => ({ ...paged(entries, of), seal_keys: [] }))(
-    desk.account(),
+    user.account(),
   )
 
 /** Returns the same server; its answers are held back until `release` is called. */
 function late<G extends 'keyLogs' | 'rosters'>(account: Account, group: G) {
   const gate = Promise.withResolvers<void>()
   const read = account[group].read as (of: never) => Promise<unknown>
-  const held = async (of: never) => {
+  const reading = async (of: never) => {
     const answer = await read(of)
     await gate.promise
     return answer
   }
   return {
-    account: { ...account, [group]: { ...account[group], read: held } } as Account,
+    account: { ...account, [group]: { ...account[group], read: reading } } as Account,
     release: gate.resolve,
   }
 }
@@ -211,7 +211,7 @@ describe('a late answer with an older roster', () => {
     assert.equal(older.roster.seq, roster.seq - 1)
     assert.equal(older.fresh, false)
     rememberRoster(bob.state, older.roster)
-    const kept = bob.state.logs.head('roster', id)!.entry
-    assert.deepEqual(entryHash(kept), roster.head)
+    const stored = bob.state.logs.head('roster', id)!.entry
+    assert.deepEqual(entryHash(stored), roster.head)
   })
 })

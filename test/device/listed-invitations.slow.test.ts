@@ -10,7 +10,7 @@ import { AppError } from '../../src/errors.ts'
 import { type HandlerContext, contextOf } from '../../src/handlers/context.ts'
 import { invitations } from '../../src/handlers/invitations.ts'
 import { at } from '../world/requests.ts'
-import { type Desk, isIn, worldOf } from '../world/world.ts'
+import { type DeviceUser, isIn, worldOf } from '../world/world.ts'
 import { instead } from '../world/interceptor.ts'
 
 const DAY_MINUTES = 24 * 60
@@ -50,9 +50,9 @@ const listing =
     return wanting(trap)(changed)
   }
 
-const list = (desk: Desk) => invitations.list({}, at(desk))
-const approve = (desk: Desk, id: string) => invitations.approve({ id, body: {} }, at(desk))
-const consents = ({ state }: Desk) => state.consents.connections()
+const list = (user: DeviceUser) => invitations.list({}, at(user))
+const approve = (user: DeviceUser, id: string) => invitations.approve({ id, body: {} }, at(user))
+const consents = ({ state }: DeviceUser) => state.consents.connections()
 
 /** An account server that lists many others of the trap, and neither of the honest ones. */
 const flooding = (trap: Trap, count: number, from = 0) =>
@@ -66,8 +66,8 @@ const flooding = (trap: Trap, count: number, from = 0) =>
   )
 
 /** Returns the context of a request from another program. */
-const byAnother = (desk: Desk): HandlerContext => {
-  const { home, caller } = at(desk)
+const byAnother = (user: DeviceUser): HandlerContext => {
+  const { home, caller } = at(user)
   const token = 'tok_2'
   return contextOf(home, { ...caller!, token }, { token: 'csd_', accept: '' }, null)
 }
@@ -151,7 +151,7 @@ describe('an invitation that was listed', () => {
 
   it('is stored as long as it is listed as open, and a month after', async (t) => {
     const { world, bob, invitation } = await invited(t)
-    const listed = (desk: Desk) => desk.state.listedInvitations.get(invitation) !== null
+    const listed = (user: DeviceUser) => user.state.listedInvitations.get(invitation) !== null
     const open = bob.restart(listing((all) => all.map((one) => ({ ...one, state: 'pending' }))))
     for (let month = 0; month < 3; month++) {
       await list(open)
@@ -175,8 +175,8 @@ describe('an invitation beyond the number that a device stores', () => {
     assert.deepEqual([error.code, error.details.state], ['invalid_state', 'read_again'])
     return true
   }
-  const approveByAnother = (desk: Desk, id: string) =>
-    invitations.approve({ id, body: {} }, byAnother(desk))
+  const approveByAnother = (user: DeviceUser, id: string) =>
+    invitations.approve({ id, body: {} }, byAnother(user))
 
   it('is not approved for another one after its record was deleted', async (t) => {
     const { bob, invitation, trap } = await invited(t)

@@ -17,7 +17,7 @@ import { rememberedLog } from '../../src/device/identity/key-log-cache.ts'
 import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
 import { forked, shown, synced } from './histories/forking.ts'
 import { paged } from '../world/paged.ts'
-import { type Desk, worldOf } from '../world/world.ts'
+import { type DeviceUser, worldOf } from '../world/world.ts'
 import { restless } from '../world/interceptor.ts'
 
 /** Returns two key logs with the same first entry, renewed 30 and 60 times. */
@@ -36,8 +36,8 @@ function twoLogs() {
   return { account, logs: [renewed(30), renewed(60)] as const }
 }
 
-const showingTo = (desk: Desk, entries: readonly string[]): Account => {
-  const honest = desk.account()
+const showingTo = (user: DeviceUser, entries: readonly string[]): Account => {
+  const honest = user.account()
   return {
     ...honest,
     keyLogs: {
@@ -70,8 +70,8 @@ describe('two histories', () => {
       one.status === 'rejected' ? [one.reason.reason] : [],
     )
     assert.deepEqual(reasons, ['key_log_forked'])
-    const kept = rememberedLog(ada.state, account)?.entries
-    assert(logs.some((log) => JSON.stringify(log) === JSON.stringify(kept)))
+    const stored = rememberedLog(ada.state, account)?.entries
+    assert(logs.some((log) => JSON.stringify(log) === JSON.stringify(stored)))
   })
 
   it('of a roster: pages leave the branch as at the detection of the fork', async (t) => {

@@ -8,7 +8,7 @@ import type { Account } from '../../src/api/port.ts'
 import { rotateNow } from '../../src/device/connections/members.ts'
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
 import { paged } from '../world/paged.ts'
-import { connected, newPaper, newWorld, verifies, type Desk } from '../world/world.ts'
+import { connected, newPaper, newWorld, verifies, type DeviceUser } from '../world/world.ts'
 import { instead, restless } from '../world/interceptor.ts'
 
 const PAGES = { entries: 2, characters: 1_000_000 }
@@ -16,12 +16,12 @@ const PAGES = { entries: 2, characters: 1_000_000 }
 type ShownLog = Awaited<ReturnType<Account['keyLogs']['read']>>
 type Asked = { readonly account: string; readonly from?: number | undefined }
 
-const logHere = (desk: Desk, id: string) => desk.state.logs.read('keylog', id)
-const rosterHere = (desk: Desk, id: string) => desk.state.logs.read('roster', id)
+const logHere = (user: DeviceUser, id: string) => user.state.logs.read('keylog', id)
+const rosterHere = (user: DeviceUser, id: string) => user.state.logs.read('roster', id)
 
 /** Renews the sealing key of a device this many times. */
-async function renews(desk: Desk, times: number): Promise<void> {
-  for (let i = 0; i < times; i++) await renewNow(desk.device(), desk.account())
+async function renews(user: DeviceUser, times: number): Promise<void> {
+  for (let i = 0; i < times; i++) await renewNow(user.device(), user.account())
 }
 
 /** Connects Ada and Bob; pages hold two entries. */
@@ -97,7 +97,7 @@ describe('logs of several pages', () => {
     const phone = await world.further(bob, 'phone')
     await phone.sync()
     assert.deepEqual(rosterHere(phone, id), rosterHere(ada, id))
-    for (const desk of [ada, phone]) await desk.sync()
+    for (const user of [ada, phone]) await user.sync()
     world.later()
     assert(await verifies(phone, ada, id))
   })
@@ -166,7 +166,7 @@ const LIES: readonly [
 ]
 
 describe('a server with dishonest pages', () => {
-  for (const [lie, shown, reason, kept] of LIES)
+  for (const [lie, shown, reason, length] of LIES)
     it(`${lie}: ${reason}, and nothing of that page is stored`, async (t) => {
       const { world, ada, bob, id } = await two(t)
       await renews(bob, 6)
@@ -181,7 +181,7 @@ describe('a server with dishonest pages', () => {
       const there = ada.restart(lying)
       const { error } = await there.device().sync.run('request')
       assert.match(error ?? '', new RegExp(`server for ${id} was refused \\(${reason}\\)`))
-      assert.deepEqual(logHere(there, bob.id), entries.slice(0, kept))
+      assert.deepEqual(logHere(there, bob.id), entries.slice(0, length))
       const honest = there.restart((account) => account)
       await honest.sync()
       world.later()
@@ -240,9 +240,9 @@ describe('a log above the limit of the cache', () => {
   /**
    * Returns the device after a restart with a limit, in characters, of its cache of other logs.
    */
-  const limited = (desk: Desk, mostCharacters: number) => {
-    const logs = { ...desk.state.logs, mostCharacters }
-    return desk.restart(restless, { state: { ...desk.state, logs } })
+  const limited = (user: DeviceUser, mostCharacters: number) => {
+    const logs = { ...user.state.logs, mostCharacters }
+    return user.restart(restless, { state: { ...user.state, logs } })
   }
 
   it('of a contact: too_large, which affects its connections alone', async (t) => {

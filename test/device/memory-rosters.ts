@@ -34,7 +34,7 @@ export const cameFirst = () => new AppError('conflict', 'Another entry came firs
 
 /** @param ownerOf the account of an active device */
 export function memoryRosters(ownerOf: (device: string) => string | undefined) {
-  const kept = new Map<string, Kept>()
+  const stored = new Map<string, Kept>()
   /** Every envelope that was ever stored for a device, and every consent given for an account. */
   const [envelopes, consents] = [new Map<string, string[]>(), new Map<string, string[]>()]
   let updates = T0
@@ -48,7 +48,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
 
   /** @throws AppError not_found */
   function find(id: string, account: string, device: string): Branch {
-    const found = kept.get(id)
+    const found = stored.get(id)
     const branch = found === undefined ? undefined : branchFor(found, device)
     if (branch?.roles.has(account) !== true) throw notFound()
     return branch
@@ -56,7 +56,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
 
   function touch(id: string): void {
     updates += 1
-    const found = kept.get(id)
+    const found = stored.get(id)
     if (found !== undefined) found.updated = updates
   }
 
@@ -113,7 +113,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
     open(account: string, device: string, body: Opening): Connection {
       const { connection: id, name, entry, fork } = body
       const replaces = payloadOf(entry).replaces ?? null
-      if (!kept.has(id)) {
+      if (!stored.has(id)) {
         const first: Branch = {
           entries: [entry],
           roles: new Map([[account, 'owner']]),
@@ -124,16 +124,16 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
         for (const one of body.invite ?? [])
           if ('user_id' in one) inviteTo(first, account, one.user_id)
         const second = new Set<string>()
-        kept.set(id, { id, name, replaces, fork, branches: [first], second, updated: 0 })
+        stored.set(id, { id, name, replaces, fork, branches: [first], second, updated: 0 })
         store(id, first, body.envelopes)
         touch(id)
       }
       return rows.read(id, account, device)
     },
     read: (id: string, account: string, device: string): Connection =>
-      resource(kept.get(id)!, find(id, account, device)),
+      resource(stored.get(id)!, find(id, account, device)),
     list: (account: string, device: string): Connection[] =>
-      [...kept.values()]
+      [...stored.values()]
         .filter((one) => branchFor(one, device).roles.has(account))
         .map((one) => resource(one, branchFor(one, device))),
     /**
@@ -141,10 +141,10 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
      * @throws AppError not_found
      */
     find,
-    forkOf: (id: string): Fork | undefined => kept.get(id)?.fork,
+    forkOf: (id: string): Fork | undefined => stored.get(id)?.fork,
     append(of: { id: string; account: string; device: string }, body: Appended) {
       const { id, account, device } = of
-      const all = kept.get(id)?.branches ?? []
+      const all = stored.get(id)?.branches ?? []
       if (all.every(({ entries }) => !entries.includes(body.entry))) {
         const branch = find(id, account, device)
         const { op, prev, member = '', consent } = payloadOf(body.entry)
@@ -157,7 +157,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
         touch(id)
         appended(id, body.entry)
       }
-      const { entries } = branchFor(kept.get(id)!, device)
+      const { entries } = branchFor(stored.get(id)!, device)
       return { seq: entries.length - 1, head: hashed(entries.at(-1)!) }
     },
     addEnvelopes: (id: string, branch: Branch, given: readonly string[]): number =>
@@ -169,14 +169,14 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
       if (!isEnded && branch.roles.size > 1)
         throw new AppError('no_device', 'Only a device can sign that it leaves.')
       branch.roles.delete(account)
-      if (kept.get(id)!.branches.every(({ roles }) => roles.size === 0)) kept.delete(id)
+      if (stored.get(id)!.branches.every(({ roles }) => roles.size === 0)) stored.delete(id)
     },
     invite: (id: string, branch: Branch, inviter: string, account: string): Invited => {
       touch(id)
       return inviteTo(branch, inviter, account)
     },
     invitation(id: string, device: string) {
-      for (const one of kept.values())
+      for (const one of stored.values())
         for (const [account, invited] of branchFor(one, device).invited)
           if (invited.id === id)
             return { id: one.id, branch: branchFor(one, device), account, invited }
@@ -184,7 +184,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
     },
     /** Returns the invitations of an account to replacements that still lack its consent. */
     replacementsFor: (account: string, device: string) =>
-      [...kept.values()].flatMap((one) => {
+      [...stored.values()].flatMap((one) => {
         const { entries, invited } = branchFor(one, device)
         const own = invited.get(account)
         if (one.replaces === null || own === undefined) return []
@@ -193,7 +193,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
       }),
     /** Deletes the envelopes of removed devices and marks their connections as changed. */
     drop(account: string, devices: readonly string[]): void {
-      for (const { id, branches } of kept.values())
+      for (const { id, branches } of stored.values())
         for (const { envelopes: sealed, roles } of branches) {
           for (const one of devices) sealed.delete(one)
           if (roles.has(account)) touch(id)
@@ -205,7 +205,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
   const lies = {
     /** From now on some devices are shown a separate history. */
     split(id: string, devices: readonly string[]): void {
-      const one = kept.get(id)
+      const one = stored.get(id)
       if (one === undefined || one.branches.length > 1 || devices.length === 0) return
       const [first] = one.branches
       one.branches.push({
@@ -220,7 +220,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
     },
     /** Shows a device the other history, until this is called again. */
     flip(id: string, device: string): void {
-      const one = kept.get(id)
+      const one = stored.get(id)
       if (one === undefined || one.branches.length < 2) return
       if (!one.second.delete(device)) one.second.add(device)
       touch(id)
@@ -231,7 +231,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
      * back is not honest.
      */
     join(id: string, isSecond: boolean): void {
-      const one = kept.get(id)
+      const one = stored.get(id)
       if (one === undefined) return
       const [first, second = first] = one.branches as [Branch, Branch?]
       const [short, long] = [first, second].toSorted((a, b) => a.entries.length - b.entries.length)
@@ -239,7 +239,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
       const truth = isFork ? (isSecond ? second : first) : long!
       one.branches = [truth]
       one.second.clear()
-      if (truth.roles.size === 0) kept.delete(id)
+      if (truth.roles.size === 0) stored.delete(id)
       touch(id)
     },
   }
@@ -248,10 +248,10 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
     rows,
     lies,
     /** Returns the ids of all connections. */
-    ids: () => [...kept.keys()],
-    branches: (id: string): readonly Branch[] => kept.get(id)?.branches ?? [],
+    ids: () => [...stored.keys()],
+    branches: (id: string): readonly Branch[] => stored.get(id)?.branches ?? [],
     /** Returns the history that the server uses; undefined for no connection. */
-    get: (id: string): Branch | undefined => kept.get(id)?.branches[0],
+    get: (id: string): Branch | undefined => stored.get(id)?.branches[0],
     /** Returns all envelopes ever sealed to a device for a connection, the oldest first. */
     sealed: (id: string, device: string) => envelopes.get(`${id} ${device}`) ?? [],
     /**

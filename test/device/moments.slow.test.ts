@@ -15,7 +15,7 @@ import { AppError } from '../../src/errors.ts'
 import { openState } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { T0 } from './bench.ts'
-import { deviceOf, people, type Seat } from './session/sessions.ts'
+import { deviceOf, people, type Participant } from './session/sessions.ts'
 
 type Groups = Record<string, Record<string, (input: unknown) => Promise<unknown>>>
 
@@ -57,14 +57,16 @@ it('any two operations of two owners, in any order of their requests', async (t:
       async (scheduler, one, two) => {
         const folders = [0, 1, 2, 3].map(() => openState(freshFolder(t)))
         try {
-          const { server, seats } = await people(folders, [1, 1, 1, 1])
-          const [ada, bob, cy, dee] = seats as [Seat, Seat, Seat, Seat]
-          const [a, b, c, d] = [ada, bob, cy, dee].map((seat) => seat.identity.account) as [
-            string,
-            string,
-            string,
-            string,
+          const { server, participants } = await people(folders, [1, 1, 1, 1])
+          const [ada, bob, cy, dee] = participants as [
+            Participant,
+            Participant,
+            Participant,
+            Participant,
           ]
+          const [a, b, c, d] = [ada, bob, cy, dee].map(
+            (participant) => participant.identity.account,
+          ) as [string, string, string, string]
           const act0 = { id: randomBytes(16), at: T0 }
           const { id: connection } = await openConnection(
             ada.device,
@@ -76,11 +78,11 @@ it('any two operations of two owners, in any order of their requests', async (t:
             await inviteMembers(ada.device, ada.account, connection, { user_id })
           await ada.device.sync.run('request')
           await setRole(ada.device, ada.account, connection, { member: b, role: 'owner' })
-          for (const seat of [bob, cy]) await seat.device.sync.run('request')
+          for (const participant of [bob, cy]) await participant.device.sync.run('request')
 
-          const at = (seat: typeof ada, what: Act, other: string) => {
-            const account = scheduled(seat.account, scheduler)
-            const on = deviceOf(seat, account)
+          const at = (participant: typeof ada, what: Act, other: string) => {
+            const account = scheduled(participant.account, scheduler)
+            const on = deviceOf(participant, account)
             return act(what, on, account, { connection, other, third: c, fourth: d })
           }
           const both = Promise.allSettled([at(ada, one, b), at(bob, two, a)])
@@ -89,7 +91,10 @@ it('any two operations of two owners, in any order of their requests', async (t:
             if (result.status === 'rejected')
               assert(result.reason instanceof AppError, String(result.reason))
 
-          const after = seats.map((seat) => ({ ...seat, device: deviceOf(seat, seat.account) }))
+          const after = participants.map((participant) => ({
+            ...participant,
+            device: deviceOf(participant, participant.account),
+          }))
           for (let round = 0; round < 3; round++)
             for (const { device } of after)
               assert.equal((await device.sync.run('request')).error, null)

@@ -8,40 +8,41 @@ import { giveOwnName } from '../../src/device/trust/own-name.ts'
 import { nameOf } from '../../src/device/names.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../world/requests.ts'
-import { type Desk, connected as connectedLate } from '../world/world.ts'
+import { type DeviceUser, connected as connectedLate } from '../world/world.ts'
 
 /** Connects two people, each with the signed name of the other. */
-export async function connected(a: Desk, b: Desk, name?: string): Promise<string> {
+export async function connected(a: DeviceUser, b: DeviceUser, name?: string): Promise<string> {
   await b.sync()
   return connectedLate(a, b, name)
 }
 
 /** Returns the name of an account at a device, with source and marks. */
-export function called(desk: Desk, { id }: Desk): (string | string[])[] {
-  const naming = { state: desk.state, own: desk.id }
+export function called(user: DeviceUser, { id }: DeviceUser): (string | string[])[] {
+  const naming = { state: user.state, own: user.id }
   const { display_name, name_source, name_marks } = nameOf(naming, id, 'unknown')
   return name_marks.length === 0
     ? [display_name, name_source]
     : [display_name, name_source, name_marks]
 }
 
-export const rename = (desk: Desk, name: string) => giveOwnName(desk.device(), desk.account(), name)
+export const rename = (user: DeviceUser, name: string) =>
+  giveOwnName(user.device(), user.account(), name)
 
 /** Shows the safety number of an account, and confirms its keys. */
-export async function confirm(desk: Desk, { id }: Desk): Promise<void> {
-  await trustCards.create({ body: { user_id: id } }, at(desk))
-  await trustCards.list({ limit: 50 }, at(desk))
-  await confirmAt(desk, id)
+export async function confirm(user: DeviceUser, { id }: DeviceUser): Promise<void> {
+  await trustCards.create({ body: { user_id: id } }, at(user))
+  await trustCards.list({ limit: 50 }, at(user))
+  await confirmAt(user, id)
 }
 
-export const give = (desk: Desk, { id }: Desk, name: string | null) =>
-  trustCards.update({ id, body: { name } }, at(desk))
+export const give = (user: DeviceUser, { id }: DeviceUser, name: string | null) =>
+  trustCards.update({ id, body: { name } }, at(user))
 
 /** Returns a profile of an account, signed by this device. */
-export async function profileBy(desk: Desk, n: number, name: string): Promise<string> {
-  const { identity } = desk.device()
+export async function profileBy(user: DeviceUser, n: number, name: string): Promise<string> {
+  const { identity } = user.device()
   const { sign } = await identity.keys()
-  const of = { account: desk.id, device: desk.deviceId, n, name }
+  const of = { account: user.id, device: user.deviceId, n, name }
   return signProfile({ ...of, kid: identity.kid, seed: sign.secret })
 }
 

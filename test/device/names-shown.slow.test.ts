@@ -6,7 +6,7 @@ import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../world/requests.ts'
 import { called, confirm, connected, give, rename } from './named.ts'
-import { type Desk, worldOf } from '../world/world.ts'
+import { type DeviceUser, worldOf } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
@@ -67,12 +67,12 @@ describe('the main name of a contact', () => {
     assert.deepEqual([display_name, name_source, own_name], ['Mum', 'given', 'bob'])
     await rename(bob, 'Robert')
     await ada.sync()
-    const heard = await ada.hears(bob.words(id))
+    const verified = await ada.hears(bob.words(id))
     assert.deepEqual(
-      [heard.matches[0]?.display_name, heard.matches[0]?.name_source],
+      [verified.matches[0]?.display_name, verified.matches[0]?.name_source],
       ['Mum', 'given'],
     )
-    assert.equal(heard.summary, 'Verified: the words of Mum ("Bank").')
+    assert.equal(verified.summary, 'Verified: the words of Mum ("Bank").')
     await give(ada, bob, null)
     assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
   })
@@ -81,30 +81,30 @@ describe('the main name of a contact', () => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
     await rejects('not_found', give(ada, bob, 'Mum'))
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
-    const heard: unknown[] = []
+    const bodies: unknown[] = []
     const listening = ada.restart(
       instead('trustCards', 'update', (honest) => (of) => {
-        heard.push(of.body)
+        bodies.push(of.body)
         return honest(of)
       }),
     )
     await give(listening, bob, 'Mum')
-    assert.deepEqual(heard, [{}])
+    assert.deepEqual(bodies, [{}])
     const update = ada.account().trustCards.update({ id: bob.id, body: { name: 'Mum' } })
     await rejects('no_device', update)
   })
 })
 
 describe('the name of the listener of own words', () => {
-  const named = async (desk: Desk, id: string) => {
+  const named = async (user: DeviceUser, id: string) => {
     const { listener_name, name_source, name_marks } = await connections.code(
       { id, challenge: 'matador' },
-      at(desk),
+      at(user),
     )
     return [listener_name, name_source, name_marks]
   }
-  const matched = async (desk: Desk, speaker: Desk, id: string) => {
-    const { matches } = await desk.hears(speaker.words(id))
+  const matched = async (user: DeviceUser, speaker: DeviceUser, id: string) => {
+    const { matches } = await user.hears(speaker.words(id))
     const { display_name, name_source, name_marks } = matches[0]!
     return [display_name, name_source, name_marks]
   }

@@ -10,7 +10,7 @@ import type { Account } from '../../src/api/port.ts'
 import { openConnection } from '../../src/device/connections/connections.ts'
 import { connections, tags } from '../../src/handlers/connections.ts'
 import { at } from '../world/requests.ts'
-import { type Desk, isIn, verifies, worldOf } from '../world/world.ts'
+import { type DeviceUser, isIn, verifies, worldOf } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 import { away, instead } from '../world/interceptor.ts'
 
@@ -26,7 +26,10 @@ async function patient(t: TestContext) {
 }
 
 describe('an invitation with a lifetime of a month adds the member at its end', () => {
-  const CASES: [how: string, (ada: Desk, bob: Desk, preset_id: string) => Promise<string>][] = [
+  const CASES: [
+    how: string,
+    (ada: DeviceUser, bob: DeviceUser, preset_id: string) => Promise<string>,
+  ][] = [
     [
       'made with the connection',
       async (ada, bob, preset_id) => {

@@ -13,11 +13,11 @@ import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../world/requests.ts'
 import { gate } from './enrolled.ts'
 import {
-  type Desk,
+  type DeviceUser,
   connected,
   consentFor,
   newWorld,
-  takenIn,
+  joinMembers,
   verifies,
   three,
 } from '../world/world.ts'
@@ -61,7 +61,7 @@ describe('words of a removed member do not verify', () => {
   it('although the answer to an earlier removal came after theirs', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     const dee = await world.person('dee')
-    await takenIn(ada, id, [dee])
+    await joinMembers(ada, id, [dee])
     const [first, second] = [gate(), gate()]
     const slow = ada.restart(
       afterAppend(async (calls) => {
@@ -129,10 +129,10 @@ describe('words of a removed member do not verify', () => {
 })
 
 describe('a removed member returns only by a new invitation', () => {
-  const isOut = async (desk: Desk, id: string) => {
-    await desk.device().sync.run('request')
-    assert.equal(desk.device().vault.has(id), false)
-    assert.equal(desk.words(id), null)
+  const isOut = async (user: DeviceUser, id: string) => {
+    await user.device().sync.run('request')
+    assert.equal(user.device().vault.has(id), false)
+    assert.equal(user.words(id), null)
   }
 
   it('not by another, earlier invitation', async (t) => {
@@ -140,7 +140,7 @@ describe('a removed member returns only by a new invitation', () => {
     const [ada, cy] = [await world.person('ada'), await world.person('cy')]
     const id = await ada.connect()
     await ada.invite(id, { email: 'cy@example.org' })
-    await takenIn(ada, id, [cy])
+    await joinMembers(ada, id, [cy])
     await remove(ada.device(), ada.account(), id, cy.id)
     // The real account server ends that invitation. This one reports it as approved and accepts
     // every entry.

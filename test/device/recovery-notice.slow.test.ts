@@ -11,30 +11,30 @@ import { status } from '../../src/handlers/status.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../world/requests.ts'
 import { confirm } from './named.ts'
-import { type Desk, newPaper, newWorld, worldOf } from '../world/world.ts'
+import { type DeviceUser, newPaper, newWorld, worldOf } from '../world/world.ts'
 
 /** Returns Bob with a phone; both devices have synced. */
 async function twoDevices(t: TestContext) {
   const world = await newWorld(t)
   const bob = await world.person('bob')
   const phone = await world.further(bob, 'phone')
-  for (const desk of [phone, bob]) await desk.sync()
+  for (const user of [phone, bob]) await user.sync()
   return { world, bob, phone }
 }
 
 const local = localAnswers(() => assert.fail('no backup is made'))
 
-const dismiss = (desk: Desk) => local.recovery.dismiss({}, at(desk))
+const dismiss = (user: DeviceUser) => local.recovery.dismiss({}, at(user))
 
-const noticed = async (desk: Desk) => (await status.read({}, at(desk))).notices
+const noticed = async (user: DeviceUser) => (await status.read({}, at(user))).notices
 
 describe('a recovery key that another device sets', () => {
   it('is reported on each other device until it is dismissed there', async (t) => {
     const { world, bob, phone } = await twoDevices(t)
-    const desk = await world.further(bob, 'desk')
-    await desk.sync()
+    const laptop = await world.further(bob, 'desk')
+    await laptop.sync()
     await newPaper(phone)
-    for (const other of [bob, desk]) {
+    for (const other of [bob, laptop]) {
       await other.sync()
       const [notice, ...more] = await noticed(other)
       assert.match(
@@ -49,7 +49,7 @@ describe('a recovery key that another device sets', () => {
     assert.match((await dismiss(bob)).dismissed ?? '', /"phone's".* set a recovery key/)
     assert.equal((await dismiss(bob)).dismissed, null)
     await bob.sync()
-    assert.deepEqual([(await noticed(bob)).length, (await noticed(desk)).length], [0, 1])
+    assert.deepEqual([(await noticed(bob)).length, (await noticed(laptop)).length], [0, 1])
   })
 
   it('in place of a dismissed one is reported again', async (t) => {
@@ -92,10 +92,10 @@ describe('a recovery key that another device sets', () => {
 describe('revoking the device that set the recovery key in force', () => {
   it('warns that the key stays in force, and no other revocation does', async (t) => {
     const { world, bob, phone } = await twoDevices(t)
-    const desk = await world.further(bob, 'desk')
+    const laptop = await world.further(bob, 'desk')
     await newPaper(phone)
     const revoke = (id: string) => devices.delete({ id }, at(bob))
-    await revoke(desk.deviceId)
+    await revoke(laptop.deviceId)
     assert.doesNotMatch((await noticed(bob)).join(), /is revoked by now/)
     for (let times = 0; times < 2; times++) {
       await revoke(phone.deviceId)

@@ -14,18 +14,27 @@ import { putRecoveryKey, readRecoveryKey } from '../../src/device/trust/recovery
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { at, confirmAt } from '../world/requests.ts'
-import { type Desk, connected, isIn, newPaper, takenIn, verifies, worldOf } from '../world/world.ts'
+import {
+  type DeviceUser,
+  connected,
+  isIn,
+  newPaper,
+  joinMembers,
+  verifies,
+  worldOf,
+} from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
 
 const otherPaper = (): KeyPair => recoveryKeyOf(newRecoverySeed())
 
-const cardAt = async (desk: Desk): Promise<TrustCard> =>
-  (await trustCards.list({ limit: 50 }, at(desk))).items[0] ?? assert.fail('no account is followed')
-const follow = (desk: Desk, { id }: Desk) => trustCards.create({ body: { user_id: id } }, at(desk))
-const confirm = (desk: Desk, id: string) => confirmAt(desk, id)
-const dismiss = (desk: Desk, id: string) =>
-  trustCards.update({ id, body: { recovery_seen: true } }, at(desk))
+const cardAt = async (user: DeviceUser): Promise<TrustCard> =>
+  (await trustCards.list({ limit: 50 }, at(user))).items[0] ?? assert.fail('no account is followed')
+const follow = (user: DeviceUser, { id }: DeviceUser) =>
+  trustCards.create({ body: { user_id: id } }, at(user))
+const confirm = (user: DeviceUser, id: string) => confirmAt(user, id)
+const dismiss = (user: DeviceUser, id: string) =>
+  trustCards.update({ id, body: { recovery_seen: true } }, at(user))
 
 /** Ada follows and has confirmed Bob; both are in a connection of Ada’s. Bob has a paper. */
 async function two(t: TestContext) {
@@ -34,13 +43,13 @@ async function two(t: TestContext) {
   await confirm(ada, bob.id)
   const id = await connected(ada, bob)
   const paper = await newPaper(bob)
-  for (const desk of [ada, bob]) await desk.sync()
+  for (const user of [ada, bob]) await user.sync()
   world.later()
   return { world, ada, bob, id, paper, bobId: bob.id }
 }
 
 /** Syncs both devices, and checks that each verifies the words of the other. */
-async function wordsWork(world: { later(): void }, ada: Desk, bob: Desk, id: string) {
+async function wordsWork(world: { later(): void }, ada: DeviceUser, bob: DeviceUser, id: string) {
   await bob.sync()
   await ada.sync()
   await bob.sync()
@@ -100,13 +109,13 @@ describe('a reset with the recovery key', () => {
   it('in a group with another owner: the new device rotates itself', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
-    await takenIn(ada, id, [bob, cy])
+    await joinMembers(ada, id, [bob, cy])
     const paper = await newPaper(bob)
     const anew = await world.reset('bob', paper)
     await cy.sync()
     assert.equal(cy.state.connections.get(id)?.hold, 'rotation_pending')
     await anew.sync()
-    for (const desk of [cy, ada, anew]) await desk.sync()
+    for (const user of [cy, ada, anew]) await user.sync()
     world.later()
     for (const [by, speaker] of [
       [cy, anew],
@@ -272,8 +281,8 @@ describe('a recovery key on paper', () => {
 })
 
 describe('putting a recovery key in force', () => {
-  const put = (desk: Desk, of: Parameters<typeof putRecoveryKey>[2]) =>
-    putRecoveryKey(desk.device(), desk.account(), of)
+  const put = (user: DeviceUser, of: Parameters<typeof putRecoveryKey>[2]) =>
+    putRecoveryKey(user.device(), user.account(), of)
   const conflict = { code: 'conflict' }
 
   it('again after a lost answer changes nothing', async (t) => {

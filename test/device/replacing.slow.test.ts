@@ -19,7 +19,7 @@ import {
   shown,
   synced,
 } from './histories/forking.ts'
-import { type Desk, isIn, newWorld, takenIn, verifies } from '../world/world.ts'
+import { type DeviceUser, isIn, newWorld, joinMembers, verifies } from '../world/world.ts'
 import { instead, restless } from '../world/interceptor.ts'
 
 describe('a connection that forked', () => {
@@ -30,10 +30,10 @@ describe('a connection that forked', () => {
     world.later(10)
     assert.match(await synced(bob), /"Bank" forked, and was replaced by a new connection/)
     const anew = inPlaceOf(bob, id)
-    for (const desk of [ada, cy])
-      assert.match(await synced(desk), /forked, and an owner replaced it/)
+    for (const user of [ada, cy])
+      assert.match(await synced(user), /forked, and an owner replaced it/)
     await bob.sync()
-    for (const desk of [ada, cy, bob]) await desk.sync()
+    for (const user of [ada, cy, bob]) await user.sync()
     world.later()
     for (const [by, speaker] of [
       [ada, bob],
@@ -43,10 +43,10 @@ describe('a connection that forked', () => {
       assert(await verifies(by, speaker, anew))
       assert.deepEqual([by.words(id), inPlaceOf(by, id)], [null, anew])
     }
-    const role = (desk: Desk) =>
+    const role = (user: DeviceUser) =>
       connections
         .read({ id: anew }, at(bob))
-        .then(({ members }) => members.find((one) => one.id === desk.id)?.role)
+        .then(({ members }) => members.find((one) => one.id === user.id)?.role)
     assert.deepEqual(
       [await role(ada), await role(bob), await role(cy)],
       ['owner', 'owner', 'member'],
@@ -64,7 +64,7 @@ describe('a connection that forked', () => {
         ?.role
     assert.equal(await roleOfBob(), 'owner')
     await remove(first.device(), first.account(), anew, bob.id)
-    await takenIn(first, anew, [bob])
+    await joinMembers(first, anew, [bob])
     assert.equal(await roleOfBob(), 'member')
   })
 
@@ -89,9 +89,9 @@ describe('a connection that forked', () => {
   it('does not affect other verifications once all its members joined the new one', async (t) => {
     const { world, ada, bob, cy, id, seq, entry } = await forked(t)
     const first = await shown(ada, id, seq, entry)
-    for (const desk of [bob, cy]) await synced(desk)
+    for (const user of [bob, cy]) await synced(user)
     await first.sync()
-    for (const desk of [bob, cy, first]) await desk.sync()
+    for (const user of [bob, cy, first]) await user.sync()
     world.later()
     const { conclusive, reasons } = await first.hears(wordsAt([1, 2, 3]).join(' '))
     assert.deepEqual([conclusive, reasons], [true, []])
@@ -113,15 +113,15 @@ describe('a connection that forked', () => {
     const second = deaf.restart((account) => account)
     assert.notEqual(inPlaceOf(first, id), inPlaceOf(second, id))
     for (let round = 0; round < 5; round++)
-      for (const desk of [first, second, cy]) await synced(desk)
+      for (const user of [first, second, cy]) await synced(user)
     const [remains] = [inPlaceOf(first, id), inPlaceOf(second, id)].toSorted()
-    for (const desk of [first, second, cy]) {
-      const going = (await others(desk, id)).filter(({ state }) => state !== 'ended')
+    for (const user of [first, second, cy]) {
+      const going = (await others(user, id)).filter(({ state }) => state !== 'ended')
       assert.deepEqual(
         going.map((one) => one.id),
         [remains],
       )
-      assert.equal(inPlaceOf(desk, id), remains)
+      assert.equal(inPlaceOf(user, id), remains)
     }
     world.later()
     assert(await verifies(cy, second, remains!))
@@ -154,7 +154,7 @@ describe('a connection that forked', () => {
 
 describe('a device does not follow a replacement', () => {
   /** Opens a replacement as this account, with an invitation for another. */
-  async function opened(by: Desk, id: string, invited: Desk) {
+  async function opened(by: DeviceUser, id: string, invited: DeviceUser) {
     const { openConnection } = await import('../../src/device/connections/connections.ts')
     const act = { id: new Uint8Array(16).fill(7), at: by.device().now() }
     const wanted = {
@@ -165,7 +165,8 @@ describe('a device does not follow a replacement', () => {
     }
     return openConnection(by.device(), by.account(), wanted, act)
   }
-  const waiting = async (desk: Desk) => (await desk.account().invitations.pending({})).received
+  const waiting = async (user: DeviceUser) =>
+    (await user.account().invitations.pending({})).received
 
   it('of a connection of which it saw one history', async (t) => {
     const { ada, cy, id } = await owned(t)
@@ -191,8 +192,8 @@ describe('a device does not follow a replacement', () => {
     const { ada, bob, cy, id } = await owned(t)
     const seq = bob.state.logs.head('roster', id)!.seq + 1
     // Bob removes Ada, and the account server hides that from all; Ada removes Bob.
-    const { desk: other, entry } = await lost(bob, id, (desk) =>
-      remove(desk.device(), desk.account(), id, ada.id),
+    const { user: other, entry } = await lost(bob, id, (user) =>
+      remove(user.device(), user.account(), id, ada.id),
     )
     await remove(ada.device(), ada.account(), id, bob.id)
     await cy.sync()
@@ -248,7 +249,7 @@ describe('a fork by a former member', () => {
     const { world, ada, bob, cy, id } = await owned(t)
     const seq = bob.state.logs.head('roster', id)!.seq + 1
     // Cy has not synced the removal, and signs after the entry before it.
-    const { desk: eve, entry } = await lost(cy, id, rotates(id))
+    const { user: eve, entry } = await lost(cy, id, rotates(id))
     const before = bob.restart(showingBranch(id, seq, entry))
     await synced(before)
     await remove(ada.device(), ada.account(), id, cy.id)
@@ -288,7 +289,7 @@ describe('an account with all devices replaced', () => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await ada.connect()
-    await takenIn(ada, id, [bob])
+    await joinMembers(ada, id, [bob])
     const seq = ada.state.logs.head('roster', id)!.seq + 1
     const { entry } = await lost(bob, id, rotates(id))
     await rotateNow(ada.device(), ada.account(), id)

@@ -19,7 +19,7 @@ import {
   showingBranch,
   synced,
 } from './histories/forking.ts'
-import { type Desk, isIn, takenIn, verifies } from '../world/world.ts'
+import { type DeviceUser, isIn, joinMembers, verifies } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 import { instead, restless } from '../world/interceptor.ts'
 
@@ -31,11 +31,11 @@ import { instead, restless } from '../world/interceptor.ts'
 async function scene(t: TestContext, cyIs: 'owner' | 'member' = 'member') {
   const { world, ada, bob: before, cy, id } = await owned(t)
   const dee = await world.person('dee')
-  await takenIn(ada, id, [dee])
+  await joinMembers(ada, id, [dee])
   if (cyIs === 'owner')
     await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'owner' })
-  for (const desk of [before, cy]) await desk.sync()
-  const { desk: bob } = await lost(before, id, rotates(id))
+  for (const user of [before, cy]) await user.sync()
+  const { user: bob } = await lost(before, id, rotates(id))
   return { world, ada, bob, cy, dee, id }
 }
 
@@ -51,14 +51,15 @@ async function replaced({ world, bob, id }: Pick<Scene, 'world' | 'bob' | 'id'>)
 }
 
 /** Syncs all devices until nothing is left to do. */
-async function settle(...desks: readonly Desk[]) {
-  for (let round = 0; round < 3; round++) for (const desk of desks) await synced(desk)
+async function settle(...users: readonly DeviceUser[]) {
+  for (let round = 0; round < 3; round++) for (const user of users) await synced(user)
 }
 
-const roleOf = (by: Desk, connection: string, { id }: Desk) =>
+const roleOf = (by: DeviceUser, connection: string, { id }: DeviceUser) =>
   rememberedRoster(by.state, connection)?.roster.members.find(({ account }) => account === id)?.role
 
-const invited = async (desk: Desk) => (await desk.account().invitations.pending({})).received.length
+const invited = async (user: DeviceUser) =>
+  (await user.account().invitations.pending({})).received.length
 
 describe('the owner who replaces a forked connection', () => {
   for (const [what, goes] of [
@@ -80,16 +81,16 @@ describe('the owner who replaces a forked connection', () => {
       assert(!isIn(bob, anew, cy))
       assert(bob.state.replacements.isSettled(id), 'nobody is waited for')
       // The user may decide otherwise.
-      await takenIn(bob, anew, [cy])
+      await joinMembers(bob, anew, [cy])
       assert.equal(roleOf(bob, anew, cy), 'member')
     })
 
   it('does not invite a former member who signed another entry after the one before their removal', async (t) => {
     const { world, ada, bob, cy, id } = await owned(t)
     await setRole(ada.device(), ada.account(), id, { member: cy.id, role: 'owner' })
-    for (const desk of [bob, cy]) await desk.sync()
+    for (const user of [bob, cy]) await user.sync()
     const seq = bob.state.logs.head('roster', id)!.seq + 1
-    const { desk: former, entry } = await lost(cy, id, rotates(id))
+    const { user: former, entry } = await lost(cy, id, rotates(id))
     // The account server shows that to Bob in place of the removal, and is honest from then on.
     const late = bob.restart(showingBranch(id, seq, entry))
     await synced(late)
@@ -132,8 +133,8 @@ describe('the owner who replaces a forked connection', () => {
 
   it('opens nothing if each other member left one of the histories, and reports what to do', async (t) => {
     const { world, ada, bob: before, cy, id } = await owned(t)
-    const { desk: bob } = await lost(before, id, (desk) =>
-      remove(desk.device(), desk.account(), id, ada.id),
+    const { user: bob } = await lost(before, id, (user) =>
+      remove(user.device(), user.account(), id, ada.id),
     )
     await remove(ada.device(), ada.account(), id, cy.id)
     await synced(bob)
@@ -153,7 +154,7 @@ describe('the owner who replaces a forked connection', () => {
     await settle(ada, bob)
     await remove(ada.device(), ada.account(), anew, bob.id)
     await bob.sync()
-    await takenIn(ada, anew, [bob])
+    await joinMembers(ada, anew, [bob])
     assert.equal(roleOf(ada, anew, bob), 'member')
   })
 })
@@ -180,11 +181,11 @@ describe('a device that follows to a replacement', () => {
     const { world, ada, bob, cy, dee, anew } = await returned(t)
     await settle(ada, dee, bob)
     world.later()
-    for (const desk of [ada, dee, bob]) {
-      assert.match(await synced(desk), /"Bank".*"cy" came back through the fork/)
-      assert.equal(await verifies(desk, cy, anew), false)
-      assert.equal(desk.words(anew), null)
-      await rejects('invalid_state', connections.code({ id: anew }, at(desk)), {
+    for (const user of [ada, dee, bob]) {
+      assert.match(await synced(user), /"Bank".*"cy" came back through the fork/)
+      assert.equal(await verifies(user, cy, anew), false)
+      assert.equal(user.words(anew), null)
+      await rejects('invalid_state', connections.code({ id: anew }, at(user)), {
         state: 'member_returned',
         says: /came back through the fork.*remove-member/,
       })
@@ -194,7 +195,7 @@ describe('a device that follows to a replacement', () => {
     world.later()
     assert(await verifies(dee, bob, anew))
     // An owner may decide that the account belongs in it.
-    await takenIn(bob, anew, [cy])
+    await joinMembers(bob, anew, [cy])
     await settle(ada, dee)
     world.later()
     assert(await verifies(dee, cy, anew))
@@ -204,7 +205,7 @@ describe('a device that follows to a replacement', () => {
   it('suspends it while it has members added by such a member, too', async (t) => {
     const { world, ada, bob, cy, dee, anew } = await returned(t, 'owner')
     const eve = await world.person('eve')
-    await takenIn(cy, anew, [eve])
+    await joinMembers(cy, anew, [eve])
     await settle(ada, dee, bob)
     world.later()
     await remove(ada.device(), ada.account(), anew, cy.id)
@@ -226,7 +227,7 @@ describe('a device that follows to a replacement', () => {
     // Bob wants Cy in it. His device also suspends the connection until then.
     await remove(bob.device(), bob.account(), anew, cy.id)
     world.later()
-    await takenIn(bob, anew, [cy])
+    await joinMembers(bob, anew, [cy])
     await bob.invite(anew, { user_id: dee.id })
     await synced(dee)
     assert.equal(await invited(dee), 1, 'the person is asked')

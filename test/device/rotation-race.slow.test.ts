@@ -30,7 +30,7 @@ import {
   secretOf,
 } from './crowd.ts'
 import { gate } from './enrolled.ts'
-import { type Desk, verifies } from '../world/world.ts'
+import { type DeviceUser, verifies } from '../world/world.ts'
 
 const SECOND = 1000
 
@@ -118,12 +118,12 @@ test('a revocation that 200 members see', async (t) => {
   await t.test('at an account server: one entry is stored, and all have its secret', async () => {
     const stored = async () => (await cy.account().rosters.read({ connection: id })).entries
     /** The heads that the server named to members whose entry came too late. */
-    const told: unknown[] = []
+    const heads: unknown[] = []
     async function noting(send: () => Promise<Place>): Promise<Place> {
       try {
         return await send()
       } catch (error) {
-        if (error instanceof AppError && error.code === 'conflict') told.push(error.details.head)
+        if (error instanceof AppError && error.code === 'conflict') heads.push(error.details.head)
         throw error
       }
     }
@@ -146,16 +146,16 @@ test('a revocation that 200 members see', async (t) => {
     const [killed, offline, ...others] = decided
     const start = gate()
     /** The whole devices that posted, once for each request. */
-    const posted: Desk[] = []
+    const posted: DeviceUser[] = []
     const byKey = new Map(
-      [ada, bob, cy].map((desk) => {
-        const append = (post: Post) => desk.account().rosters.append(post)
-        return [desk, postingBy(world, desk.id, append)]
+      [ada, bob, cy].map((user) => {
+        const append = (post: Post) => user.account().rosters.append(post)
+        return [user, postingBy(world, user.id, append)]
       }),
     )
-    const race = (desk: Desk, send: (post: Post) => Promise<Place>) =>
-      rotating(desk, id, async (post) => {
-        posted.push(desk)
+    const race = (user: DeviceUser, send: (post: Post) => Promise<Place>) =>
+      rotating(user, id, async (post) => {
+        posted.push(user)
         await start.promise
         return send(post)
       })
@@ -191,16 +191,16 @@ test('a revocation that 200 members see', async (t) => {
     assert.deepEqual(now, [...entries, post.body.entry])
     assert.equal(answer.head, encodeBase64url(entryHash(entry)))
     assert.equal(readRosterEntry(entry).actor, ada.id)
-    assert.equal(told.length, MEMBERS - 1)
-    assert.deepEqual([...new Set(told)], [answer.head])
+    assert.equal(heads.length, MEMBERS - 1)
+    assert.deepEqual([...new Set(heads)], [answer.head])
 
     const next = verifyRoster(id, now, after, lastPlace(entries))
     assert.deepEqual([next.epoch, heldMembers(next, after)], [2, []])
-    for (const desk of [ada, bob, cy]) await desk.restart().sync()
-    const secretAt = (desk: Desk) => new Uint8Array(desk.restart().device().vault.get(id)!)
+    for (const user of [ada, bob, cy]) await user.restart().sync()
+    const secretAt = (user: DeviceUser) => new Uint8Array(user.restart().device().vault.get(id)!)
     const secret = secretAt(ada)
-    for (const desk of [bob, cy])
-      assert.deepEqual([desk.state.connections.get(id)?.epoch, secretAt(desk)], [2, secret])
+    for (const user of [bob, cy])
+      assert.deepEqual([user.state.connections.get(id)?.epoch, secretAt(user)], [2, secret])
     for (const member of members) {
       const again = await member.server.rosters.read({ connection: id, from: roster.seq })
       assert.deepEqual(again.entries, [entries.at(-1), entry])

@@ -41,7 +41,7 @@ describe('a revoked device of another member', () => {
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await connected(ada, bob)
     const phone = await world.further(bob, 'phone')
-    for (const desk of [bob, phone, ada]) await desk.sync()
+    for (const user of [bob, phone, ada]) await user.sync()
     // Bob signs the phone out. Then his laptop does not sync again.
     const cut = bob.restart((account) => ({
       ...account,
@@ -69,7 +69,7 @@ describe('a routine rotation', () => {
     const world = await newWorld(t)
     const [ada, bob] = [await world.person('ada'), await world.person('bob')]
     const id = await connected(ada, bob)
-    for (const desk of [ada, bob]) await desk.sync()
+    for (const user of [ada, bob]) await user.sync()
     const epoch = () => ada.state.connections.get(id)?.epoch
     world.later(89 * DAY_MINUTES)
     await ada.sync()

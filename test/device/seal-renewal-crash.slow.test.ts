@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { copyWarning } from '../../src/device/identity/own-keys.ts'
 import { rotateNow } from '../../src/device/connections/members.ts'
 import { renewNow } from '../../src/device/sync/seal-renewal.ts'
-import type { Desk } from '../world/world.ts'
+import type { DeviceUser } from '../world/world.ts'
 import { connected, verifies, worldOf } from '../world/world.ts'
 import { halvesOf, loggedOf } from './sealing.ts'
 
@@ -53,18 +53,18 @@ function deathAfter(at: number) {
 /**
  * Returns the same device, which dies after a number of calls that change local or server state.
  */
-function mortal(desk: Desk, at: number) {
-  const { state, keychain } = desk
+function mortal(user: DeviceUser, at: number) {
+  const { state, keychain } = user
   const { dying, arm, isDead } = deathAfter(at)
   const { meta, logs, sealKeys } = state
   const transaction = <Result>(action: () => Result) => state.transaction(action)
   const parts = dying({ meta, logs, sealKeys, transaction })
-  const other = desk.restart((account) => dying(account), {
+  const other = user.restart((account) => dying(account), {
     keychain: dying(keychain),
     state: { ...state, ...parts },
   })
   arm()
-  return { desk: other, isDead }
+  return { user: other, isDead }
 }
 
 describe('a process killed at any step', () => {
@@ -75,7 +75,7 @@ describe('a process killed at any step', () => {
    */
   async function everyDeath(
     t: TestContext,
-    renew: (desk: Desk) => Promise<unknown>,
+    renew: (user: DeviceUser) => Promise<unknown>,
     renewed: (times: number, at: number) => void,
   ): Promise<number> {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
@@ -84,8 +84,8 @@ describe('a process killed at any step', () => {
     for (let at = 1; ; at++) {
       world.later(90 * DAY)
       const before = (await loggedOf(ada)).renewals.length
-      const { desk, isDead } = mortal(ada, at)
-      await renew(desk).catch(() => undefined)
+      const { user, isDead } = mortal(ada, at)
+      await renew(user).catch(() => undefined)
       const logged = await loggedOf(ada)
       assert(halvesOf(ada).includes(logged.seal), `killed after call ${at}`)
       if (!isDead()) return at - 1
@@ -109,7 +109,7 @@ describe('a process killed at any step', () => {
   it('of a renewal by a sync: renews once', async (t) => {
     const steps = await everyDeath(
       t,
-      (desk) => desk.device().sync.run('timer'),
+      (user) => user.device().sync.run('timer'),
       (times, at) => assert.equal(times, 1, `killed after call ${at}`),
     )
     assert(steps >= 15, `${steps} steps`)
@@ -118,7 +118,7 @@ describe('a process killed at any step', () => {
   it('of a renewal on demand: renews once, or twice if the 90 days are over too', async (t) => {
     const steps = await everyDeath(
       t,
-      (desk) => renewNow(desk.device(), desk.account()),
+      (user) => renewNow(user.device(), user.account()),
       (times, at) => assert(times === 1 || times === 2, `killed after call ${at}: ${times}`),
     )
     assert(steps >= 6, `${steps} steps`)

@@ -11,7 +11,7 @@ import { AppError } from '../../src/errors.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { newSealKey } from '../crypto/keys.ts'
 import { at, confirmAt } from '../world/requests.ts'
-import { type Desk, connected, takenIn, verifies, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, joinMembers, verifies, worldOf } from '../world/world.ts'
 import { halvesOf, loggedOf, renewTo, sealedFor } from './sealing.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
@@ -19,9 +19,9 @@ import { instead } from '../world/interceptor.ts'
 const DAY = 24 * 60
 const MINUTE_MS = 60_000
 
-const renew = (desk: Desk) => renewNow(desk.device(), desk.account())
-const rotate = (desk: Desk, id: string) => rotateNow(desk.device(), desk.account(), id)
-const renewals = async (desk: Desk) => (await loggedOf(desk)).renewals.length
+const renew = (user: DeviceUser) => renewNow(user.device(), user.account())
+const rotate = (user: DeviceUser, id: string) => rotateNow(user.device(), user.account(), id)
+const renewals = async (user: DeviceUser) => (await loggedOf(user)).renewals.length
 
 /** Connects Ada and Bob and syncs both. */
 async function pair(t: TestContext) {
@@ -51,7 +51,7 @@ describe('the sealing key of a device', () => {
     world.later(DAY)
     await again.sync()
     assert.equal(await renewals(ada), 2)
-    for (const desk of [bob, again]) await desk.sync()
+    for (const user of [bob, again]) await user.sync()
     world.later()
     assert(await verifies(bob, again, id))
     assert(await verifies(again, bob, id))
@@ -129,8 +129,8 @@ describe('a lost answer of the account server', () => {
   /**
    * Returns a device that loses the answer to a renewal, after or before the server accepted it.
    */
-  const losing = (desk: Desk, isTaken: boolean) =>
-    desk.restart(
+  const losing = (user: DeviceUser, isTaken: boolean) =>
+    user.restart(
       instead('keyLogs', 'append', (append) => async (of) => {
         if (isTaken) await append(of)
         throw new AppError('backend_timeout', 'No answer.')
@@ -273,12 +273,12 @@ describe('contacts', () => {
   it('seal nothing to an unusable key, and are not suspended by it', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
-    await takenIn(ada, id, [bob, cy])
+    await joinMembers(ada, id, [bob, cy])
     // The X25519 half is zero, a point of low order; the key deserialises.
     await renewTo(bob, newSealKey().publicKey.fill(0, 1184))
-    for (const desk of [ada, cy]) await desk.sync()
+    for (const user of [ada, cy]) await user.sync()
     await rotate(ada, id)
-    for (const desk of [cy, ada]) await desk.sync()
+    for (const user of [cy, ada]) await user.sync()
     assert.deepEqual(await sealedFor(bob, id), [])
     world.later()
     assert(await verifies(ada, cy, id))
@@ -286,7 +286,7 @@ describe('contacts', () => {
     // Restored from a backup, that device renews the key that it lacks, and gets the secret.
     markRestored(bob.state)
     await bob.device().sync.run('request')
-    for (const desk of [bob, ada, bob]) await desk.sync()
+    for (const user of [bob, ada, bob]) await user.sync()
     world.later()
     assert(await verifies(bob, ada, id))
   })

@@ -6,12 +6,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { openConnection } from '../../src/device/connections/connections.ts'
-import { type Desk, connected, consentFor, isIn, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, consentFor, isIn, worldOf } from '../world/world.ts'
 import { instead } from '../world/interceptor.ts'
 
 /** Runs a sync that may report something, and counts as successful. */
-async function goodSync(desk: Desk): Promise<string> {
-  const { ok, error } = await desk.device().sync.run('timer')
+async function goodSync(user: DeviceUser): Promise<string> {
+  const { ok, error } = await user.device().sync.run('timer')
   assert(ok, error ?? '')
   return error ?? ''
 }
@@ -52,7 +52,7 @@ it('a replacement by a lost device is not followed, and suspends nothing', async
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const id = await connected(bob, ada)
   const phone = await world.further(bob, 'phone')
-  for (const desk of [phone, bob, ada]) await desk.sync()
+  for (const user of [phone, bob, ada]) await user.sync()
   const wanted = { name: 'Bank', invite: [{ user_id: ada.id }], preset_id: null, replaces: id }
   const act = { id: randomBytes(16), at: world.clock.ms }
   await openConnection(phone.device(), phone.account(), wanted, act)

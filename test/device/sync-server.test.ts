@@ -213,8 +213,8 @@ describe('the own key log', () => {
     const { ok, error } = await out.sync.run('timer')
     assert.equal(ok, false)
     assert.match(error ?? '', /This device was revoked.*countersignd logout/)
-    for (const desk of [out, out.reopen()]) {
-      const { authenticated, device_registered, summary } = await status.read({}, contextOf(desk))
+    for (const user of [out, out.reopen()]) {
+      const { authenticated, device_registered, summary } = await status.read({}, contextOf(user))
       assert.deepEqual([authenticated, device_registered, summary], [false, false, error])
     }
   })

@@ -90,8 +90,8 @@ describe('sync', () => {
     const of = { label: 'Mum', expiresIn: 3600, externalMember: member.id }
     const { made } = await createGuestCode(device, device.account, of, device.clock.ms)
     const row = device.state.guests.get(made.id)!
-    const keptName = () => device.state.guests.get(made.id)?.external_member_name
-    assert.equal(keptName(), 'Maria Muster')
+    const storedName = () => device.state.guests.get(made.id)?.external_member_name
+    assert.equal(storedName(), 'Maria Muster')
     const report = await device.sync.run('timer')
     assert.deepEqual([report.ok, report.pulled.guest_codes], [true, 0])
     assert.deepEqual({ ...device.state.guests.get(made.id) }, { ...row })
@@ -99,13 +99,13 @@ describe('sync', () => {
     await device.account.guestCodes.delete({ id: made.id })
     for (const pulled of [1, 0]) {
       const report = await device.sync.run('timer')
-      assert.deepEqual([report.pulled.guest_codes, keptName()], [pulled, null])
+      assert.deepEqual([report.pulled.guest_codes, storedName()], [pulled, null])
     }
   })
 
   it('a connection and a guest code that vanished at the account are deleted here', async (t) => {
     const device = await enrolled(t)
-    const [kept, gone] = [await device.connect('kept'), await device.connect('gone')]
+    const [remaining, gone] = [await device.connect('kept'), await device.connect('gone')]
     const guest = await device.invite()
     await device.account.connections.delete({ id: gone })
     await device.account.guestCodes.delete({ id: guest })
@@ -118,7 +118,7 @@ describe('sync', () => {
       )
       assert.deepEqual([codes.has(guest), vault.has(guest)], [false, false])
       assert.equal(state.guests.get(guest)?.state, 'revoked')
-      assert(codes.has(kept) && vault.has(kept))
+      assert(codes.has(remaining) && vault.has(remaining))
     }
   })
 

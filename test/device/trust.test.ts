@@ -11,7 +11,7 @@ import { AppError } from '../../src/errors.ts'
 import type { TrustRow } from '../../src/state/trust.ts'
 import { at } from '../world/requests.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { newWorld, type Desk } from '../world/world.ts'
+import { newWorld, type DeviceUser } from '../world/world.ts'
 import { paged } from '../world/paged.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
@@ -24,16 +24,16 @@ async function people(t: TestContext) {
   return { world, ada, bob }
 }
 
-const refresh = (desk: Desk) =>
-  refreshTrust({ ...desk.device(), log: () => undefined }, desk.account())
-const refusedHere = ({ state }: Desk, id: string) => state.trust.get(id)?.refused
-const statusHere = ({ state }: Desk, id: string) =>
+const refresh = (user: DeviceUser) =>
+  refreshTrust({ ...user.device(), log: () => undefined }, user.account())
+const refusedHere = ({ state }: DeviceUser, id: string) => state.trust.get(id)?.refused
+const statusHere = ({ state }: DeviceUser, id: string) =>
   keyStatusOf(state.trust.get(id) ?? assert.fail('not known'))
 
 /** Returns a device that records the accounts for which it requests a key log. */
-function counting(desk: Desk, more: (account: Account) => Account = (account) => account) {
+function counting(user: DeviceUser, more: (account: Account) => Account = (account) => account) {
   const asked: string[] = []
-  const far = desk.restart((account) =>
+  const far = user.restart((account) =>
     instead('keyLogs', 'read', (honest) => async (input) => {
       asked.push(input.account)
       return honest(input)

@@ -19,11 +19,11 @@ describe('an answer that is too large', () => {
   it('for one connection: the others continue, and it can be deleted', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const [good, bad] = [await connected(ada, bob), await connected(ada, cy)]
-    for (const [desk, id] of [
+    for (const [user, id] of [
       [cy, bad],
       [bob, good],
     ] as const)
-      await rotateNow(desk.device(), desk.account(), id)
+      await rotateNow(user.device(), user.account(), id)
     const there = ada.restart(
       instead(
         'rosters',

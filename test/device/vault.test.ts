@@ -5,7 +5,7 @@ import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { CONNECTION, GUEST, bench, keyOf } from './bench.ts'
 
 describe('the vault', () => {
-  const cases: [name: string, spoil: (b: ReturnType<typeof bench>) => void][] = [
+  const cases: [name: string, damage: (b: ReturnType<typeof bench>) => void][] = [
     [
       'a record in place of another',
       ({ state }) => {
@@ -42,12 +42,12 @@ describe('the vault', () => {
       },
     ],
   ]
-  for (const [name, spoil] of cases)
+  for (const [name, damage] of cases)
     it(`${name}: rejected, and never used`, async (t) => {
       const all = bench(t)
       all.connection()
       all.guest()
-      spoil(all)
+      damage(all)
       const again = all.reopen()
       assert.throws(() => again.vault.get(CONNECTION), { code: 'secret_unavailable' })
       assert.equal(again.codes.own(CONNECTION, again.clock.ms), null)

@@ -14,7 +14,7 @@ import { filesIn } from './kept.ts'
 import { login } from './servers.ts'
 
 /** Starts a daemon and creates something of each kind that a device stores. */
-async function furnished(t: TestContext, env: Record<string, string>) {
+async function populated(t: TestContext, env: Record<string, string>) {
   const stateDir = env['SVC_STATE_DIR'] as string
   let daemon = await startDaemon(env)
   t.after(() => daemon.close())
@@ -63,13 +63,13 @@ async function furnished(t: TestContext, env: Record<string, string>) {
   return { daemon, token, other, user, found, restart, stateDir }
 }
 
-type Furnished = Awaited<ReturnType<typeof furnished>>
+type Populated = Awaited<ReturnType<typeof populated>>
 
 /** Returns the keychain entries of secrets. An empty daemon has none. */
 const sealed = (stateDir: string) =>
   readdirSync(join(stateDir, 'keychain')).filter((name) => name.endsWith('.sealed'))
 
-async function deleted({ daemon, token, other, found, stateDir }: Furnished) {
+async function deleted({ daemon, token, other, found, stateDir }: Populated) {
   const reading = (
     await daemon.request('POST', '/api/v1/token', { body: { name: 'r', scope: 'read' } })
   ).json as Json
@@ -100,7 +100,7 @@ const statusOf = async (daemon: TestDaemon, token: string) =>
 
 describe('deleting an account', () => {
   it('of the embedded account server: the next start makes another, empty one', async (t) => {
-    const home = await furnished(t, { SVC_STATE_DIR: freshFolder(t) })
+    const home = await populated(t, { SVC_STATE_DIR: freshFolder(t) })
     const between = await deleted(home)
     const daemon = await home.restart()
     assert.deepEqual(home.found(), [])
@@ -119,7 +119,7 @@ describe('deleting an account', () => {
     const who = { server: server.address, mailDir, email: 'ada@example.org' }
     await login(stateDir, who)
     const env = { SVC_STATE_DIR: stateDir, SVC_BACKEND_URL: server.address }
-    const home = await furnished(t, env)
+    const home = await populated(t, env)
     const between = await deleted(home)
     const files = filesIn(server.stateDir)
     assert(files.every((bytes) => !bytes.includes(home.user.id)))

@@ -136,9 +136,9 @@ export async function documentOf(daemon: Pick<TestDaemon, 'address'>): Promise<D
     assert(message.length > 0, what)
     if (operation !== undefined) {
       const { $ref = '' } = operation.responses[answer.status] ?? operation.responses['default']!
-      const said = document.components.responses[$ref.split('/').at(-1) as string]
+      const response = document.components.responses[$ref.split('/').at(-1) as string]
       assert(
-        code in said.content['application/json'].examples,
+        code in response.content['application/json'].examples,
         `${operation.id} does not say ${code}: ${what}`,
       )
     }

@@ -308,7 +308,7 @@ describe('every error of the documents is an answer of a server', () => {
     const machine = await newMachine(daemon)
     const ada = await signIn(server, 'ada@example.com')
     const asAda = async (code: ErrorCode, method: string, path: string, body?: unknown) =>
-      recorder.json(code, await askProven(server, method, path, ada.held, { body }))
+      recorder.json(code, await askProven(server, method, path, ada.credentials, { body }))
     recorder.json('unauthorized', await at('GET', '/device/v1/duties'))
     recorder.json('invalid_token', await at('GET', '/device/v1/duties', { token: 'x' }))
     recorder.json(

@@ -18,7 +18,7 @@ import { rowsOf } from '../../src/api/rows.ts'
 import type { Examples } from '../../src/api/openapi/examples.ts'
 import { type Documented, type Operation, documentOf } from './documented.ts'
 import { examplesOf, formOf } from './examples.ts'
-import { type Seat, walk } from './walk.ts'
+import { type SignedIn, walk } from './walk.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../src/api/openapi/examples.json')
 
@@ -97,15 +97,15 @@ describe('every route is answered as the document describes', () => {
 })
 
 describe('errors of all routes have one format', () => {
-  let seat: Seat
+  let signedIn: SignedIn
   let document: Documented
   before(async () => {
     const daemon = await startDaemon()
-    seat = { daemon, token: await daemon.token('full') }
+    signedIn = { daemon, token: await daemon.token('full') }
     document = await documentOf(daemon)
     await activeOrganisation(daemon)
   })
-  after(() => seat.daemon.close())
+  after(() => signedIn.daemon.close())
 
   const isPage = ({ responses }: Operation) =>
     !('application/json' in (responses['200']?.content ?? { 'application/json': null }))
@@ -131,7 +131,10 @@ describe('errors of all routes have one format', () => {
       for (const operation of tried) {
         const { method, path } = operation
         const target = someone(path) + query
-        const answer = await seat.daemon.request(method, target, { token: seat.token, ...question })
+        const answer = await signedIn.daemon.request(method, target, {
+          token: signedIn.token,
+          ...question,
+        })
         const what = `${method} ${target}: ${answer.status} ${answer.text}`
         document.assertError(answer, what, operation)
         assert.equal(answer.status, status, what)
@@ -140,7 +143,7 @@ describe('errors of all routes have one format', () => {
 
   it('an unknown method: 405', async () => {
     for (const { path } of document.operations) {
-      const answer = await seat.daemon.request('PUT', someone(path), { token: seat.token })
+      const answer = await signedIn.daemon.request('PUT', someone(path), { token: signedIn.token })
       assert.equal(document.assertError(answer, path).error, 'method_not_allowed')
     }
   })

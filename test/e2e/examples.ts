@@ -70,12 +70,12 @@ function timesSince(since: number) {
     const at = Date.parse(text)
     const ofDay = ((at % DAY) + DAY) % DAY
     const isEdge = ofDay === 0 || ofDay === DAY - 1
-    const moved = isEdge
+    const shifted = isEdge
       ? (day(THEN) + day(at) - day(since)) * DAY + ofDay
       : key === 'valid_until'
         ? THEN + MINUTE
         : THEN + Math.round((at - since) / QUARTER) * QUARTER
-    return new Date(moved).toISOString().slice(0, text.length)
+    return new Date(shifted).toISOString().slice(0, text.length)
   }
 }
 

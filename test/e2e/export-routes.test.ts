@@ -220,8 +220,8 @@ describe('an export contains the answers of all routes', () => {
       }
       const compare = (route: string, row: Json) => {
         const name = COMPARED[route]!
-        const kept = rowIn(name, row) ?? assert.fail(`${name} lacks ${JSON.stringify(row)}`)
-        const { history: _, ...here } = stored(name, kept)
+        const exported = rowIn(name, row) ?? assert.fail(`${name} lacks ${JSON.stringify(row)}`)
+        const { history: _, ...here } = stored(name, exported)
         assert.deepEqual(here, stored(name, row), route)
       }
       for (const [route, name] of Object.entries(COMPARED)) {

@@ -73,10 +73,10 @@ describe('three words on a call', { skip: noBrowser }, () => {
     await page.click('#check button')
     const verdict = page.locator('#verdict[data-verdict]:not(:empty)')
     await verdict.waitFor()
-    const said = await verdict.getAttribute('data-verdict')
+    const result = await verdict.getAttribute('data-verdict')
     // Removed before the next check, so that a check does not read the verdict of an earlier one.
     await page.evaluate(`delete document.getElementById('verdict').dataset.verdict`)
-    return said
+    return result
   }
 
   before(async () => {
@@ -90,10 +90,10 @@ describe('three words on a call', { skip: noBrowser }, () => {
   it('are the same in the daemon, on the page, and by an independent HMAC', async () => {
     const { id, k } = linkOf(guest.url)
     const [{ id: account }] = [(await call('GET /api/v1/context')).user]
-    const [shown, said] = [await read(), await own()]
+    const [shown, result] = [await read(), await own()]
     const of = { label: 'guest', k, subject: id } as const
     assert.equal(shown.words, wordsFrom({ ...of, speaker: id, window: shown.window }))
-    assert.equal(said.words, wordsFrom({ ...of, speaker: account, window: said.window }))
+    assert.equal(result.words, wordsFrom({ ...of, speaker: account, window: result.window }))
     assert.equal(page.url(), `${daemon.accountAddress}/g/${id}`, 'the fragment is gone')
   })
 
@@ -177,9 +177,9 @@ describe('a stamp on a file of 5 MiB', () => {
     const { code, stdout, stderr } = await countersignd(['stamp', file, '--json'], daemon.stateDir)
     assert.equal(code, 0, stderr)
     printed = JSON.parse(stdout) as Json
-    const kept = JSON.parse(readFileSync(stampFile, 'utf8')) as Json
-    assert.equal(kept.stamp, printed.stamp)
-    writeFileSync(changedStamp, JSON.stringify({ ...kept, stamp: changed(kept.stamp) }))
+    const stored = JSON.parse(readFileSync(stampFile, 'utf8')) as Json
+    assert.equal(stored.stamp, printed.stamp)
+    writeFileSync(changedStamp, JSON.stringify({ ...stored, stamp: changed(stored.stamp) }))
     const { user } = await call('GET /api/v1/context')
     const keys = await listed(call, `/api/v1/profiles/${user.id}/keys`)
     jwk = keys.find(({ use }) => use === 'sign').jwk
@@ -229,16 +229,16 @@ describe('a stamp on a file of 5 MiB', () => {
     const run = async (...more: string[]) => {
       const args = ['stamp', 'verify', path, stamp, '--json', ...more]
       const { code, stdout } = await countersignd(args, empty)
-      return { code, said: JSON.parse(stdout) as Json }
+      return { code, result: JSON.parse(stdout) as Json }
     }
-    const { code, said } = await run('--root', root)
+    const { code, result } = await run('--root', root)
     assert.deepEqual(readdirSync(empty), [], 'it made no state')
-    assert.equal(code, said.valid ? 0 : 10)
+    assert.equal(code, result.valid ? 0 : 10)
     // Without the root, the signer of the same stamp is unknown.
     const unknown = await run()
-    assert.equal(unknown.code, said.valid ? 11 : 10)
-    if (said.valid) assert.deepEqual([unknown.said.valid, unknown.said.root], [false, root])
-    return said.valid as boolean
+    assert.equal(unknown.code, result.valid ? 11 : 10)
+    if (result.valid) assert.deepEqual([unknown.result.valid, unknown.result.root], [false, root])
+    return result.valid as boolean
   }
 
   async function byPage(path: string, stamp: string): Promise<boolean> {

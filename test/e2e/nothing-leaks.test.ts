@@ -89,13 +89,13 @@ test('two people connect, verify and part: the account server, its database and 
   ]
   assert.equal(numbers[0], numbers[1])
   await ada.json('trust', 'confirm', bob.account, '--safety-number', numbers[0])
-  const said = [await bob.says(id), await ada.says(id)] as const
+  const pairOfWords = [await bob.says(id), await ada.says(id)] as const
   const good = { code: EXIT.ok, verified: true, echo: false, replayed: false }
-  assert.deepEqual(await ada.hears(said[0]), good)
-  assert.deepEqual(await bob.hears(said[1]), good)
+  assert.deepEqual(await ada.hears(pairOfWords[0]), good)
+  assert.deepEqual(await bob.hears(pairOfWords[1]), good)
   const no = { code: EXIT.notVerified, verified: false }
-  assert.deepEqual(await ada.hears(said[1]), { ...no, echo: true, replayed: false })
-  assert.deepEqual(await ada.hears(said[0]), { ...no, echo: false, replayed: true })
+  assert.deepEqual(await ada.hears(pairOfWords[1]), { ...no, echo: true, replayed: false })
+  assert.deepEqual(await ada.hears(pairOfWords[0]), { ...no, echo: false, replayed: true })
   await ada.json('guest', 'create', '--label', 'Plumber')
   for (const one of [ada, bob]) await one.json('sync')
   const late = await bob.says(id)
@@ -110,27 +110,28 @@ test('two people connect, verify and part: the account server, its database and 
   assert.equal(await ada.daemon.end('SIGTERM'), 0)
   assert.equal(await server.end('SIGTERM'), 0)
 
-  const kept = await Promise.all([ada, bob].map(({ stateDir }) => secretsIn(stateDir)))
+  const stored = await Promise.all([ada, bob].map(({ stateDir }) => secretsIn(stateDir)))
   const windows = Array.from({ length: until - from + 1 }, (_, i) => from + i)
   const accounts = [ada.account, bob.account]
-  const words = kept.flatMap(({ secrets }) =>
+  const words = stored.flatMap(({ secrets }) =>
     secrets.flatMap((secret) => [...wordsOf(secret, accounts, windows)]),
   )
   // Both epochs of the connection and the guest code: the words that were used are among theirs.
-  assert.equal(kept.flatMap(({ secrets }) => secrets).length, 3)
-  for (const one of [...said, late, alone]) assert(words.some((known) => known.words === one))
+  assert.equal(stored.flatMap(({ secrets }) => secrets).length, 3)
+  for (const one of [...pairOfWords, late, alone])
+    assert(words.some((known) => known.words === one))
 
   const needles: Needle[] = [
-    ...kept.flatMap(({ privateKeys, secrets }, i) => [
+    ...stored.flatMap(({ privateKeys, secrets }, i) => [
       ...secrets.flatMap(({ id: of, k }) => encodings(`K of ${of} at ${i}`, k)),
       ...privateKeys.flatMap(([use, secret]) => encodings(`private ${use} key of ${i}`, secret)),
     ]),
     ...words.flatMap(({ name, words: three }) => spoken(name, three, parseWords(three, 3).indices)),
   ]
   const { tables, files } = await databaseAt(databaseUrl)
-  const { asked, answered } = recorder.heard()
+  const { asked, answered } = recorder.traffic()
   const there = filesIn(serverDir)
-  const [publicKey] = kept.map(({ keys }) => Buffer.from(keys.sign.jwk.x, 'base64url'))
+  const [publicKey] = stored.map(({ keys }) => Buffer.from(keys.sign.jwk.x, 'base64url'))
   const key = encodings('key', publicKey ?? assert.fail('no key'))
   const connection = [{ what: 'connection', bytes: Buffer.from(id) }]
   const asking = [{ what: 'a route', bytes: Buffer.from('/api/v1/connections') }]

@@ -130,7 +130,7 @@ before(async () => {
   const home = await started()
   const owner = await person(home, await home.token('full'))
   organisation = await activeOrganisation(home, 'Acme')
-  const seat = async (name: string) => {
+  const personWithKeys = async (name: string) => {
     const daemon = await started({ SVC_BACKEND_URL: home.accountAddress })
     await signIn(daemon, home, `${name}@example.org`)
     return { daemon, one: await person(daemon, await daemon.token('full')) }
@@ -146,20 +146,20 @@ before(async () => {
     ['suspended', 'member'],
   ] as const) {
     await invite(who, role)
-    const { one } = await seat(who)
+    const { one } = await personWithKeys(who)
     await one.good('POST', '/api/v1/context/active-org', { organisation_id: organisation })
     people[who] = one
   }
   const suspended = personOf('suspended').id
   await owner.good('POST', `/api/v1/org/members/${suspended}/suspend`)
-  people.outsider = (await seat('outsider')).one
-  people.invited = (await seat('invited')).one
+  people.outsider = (await personWithKeys('outsider')).one
+  people.invited = (await personWithKeys('invited')).one
   await invite('invited', 'admin')
   const machine = await newMachine(home, organisation)
   machineToken = () => machine.token('full')
   people.machine = await person(home, await machineToken())
 
-  const other = await seat('rival')
+  const other = await personWithKeys('rival')
   rival = other.one
   await activeOrganisation(other.daemon, 'Rival')
   acme = { ...(await thingsOf(owner, personOf('member').id)), suspended }

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { warnIfNotBuilt } from '../built.ts'
 import { TEST_LIMIT_MS } from '../limit.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
@@ -98,6 +99,7 @@ export async function start(
   env: NodeJS.ProcessEnv,
   ready: string,
 ): Promise<Child> {
+  warnIfNotBuilt()
   const child = spawn(process.execPath, ['--import', CHECK, MAIN, ...args], {
     env: environment(stateDir, env),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -129,6 +131,6 @@ export async function start(
 /** Starts `countersignd serve` and waits until it listens. */
 export async function startDaemon(stateDir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const child = await start(['serve', '--json'], stateDir, env, '}\n')
-  const said = JSON.parse(child.stdout) as { address: string; account_address: string }
-  return { ...child, stateDir, address: said.address, accountAddress: said.account_address }
+  const ready = JSON.parse(child.stdout) as { address: string; account_address: string }
+  return { ...child, stateDir, address: ready.address, accountAddress: ready.account_address }
 }

@@ -12,7 +12,7 @@ import { apiTable } from '../../src/daemon/daemon.ts'
 import { fileKeychain, findKey } from '../../src/keychain/file.ts'
 import { toolsOf } from '../../src/api/tools/tool.ts'
 import { startAccountServer } from '../account-server.ts'
-import { POSTS } from '../attack/furnished.ts'
+import { POSTS } from '../attack/populated.ts'
 import { targetsOf } from '../attack/routes.ts'
 import { type TestDaemon, ask, startDaemon } from '../daemon.ts'
 import { activeOrganisation, asOwner, newMachine, signIn } from '../handlers/people.ts'
@@ -62,7 +62,7 @@ const PLACES: Readonly<Record<string, (t: TestContext) => Promise<Home>>> = {
 }
 
 /** Creates data of each kind. Returns the ids by the last segment of their collections. */
-async function furnish(daemon: TestDaemon): Promise<Map<string, string>> {
+async function populate(daemon: TestDaemon): Promise<Map<string, string>> {
   await activeOrganisation(daemon)
   await asOwner(daemon, 'PATCH', '/api/v1/preferences', { public_code: true })
   const ids = new Map<string, string>()
@@ -109,18 +109,18 @@ const newToken = (daemon: TestDaemon, more: object = {}) =>
 async function secretsOf(serverDir: string): Promise<[what: string, bytes: Uint8Array][]> {
   const db = new DatabaseSync(join(serverDir, 'account.db'), { readOnly: true })
   const column = (sql: string) => db.prepare(sql).all() as { name: string; secret: string }[]
-  const kept = [
+  const results = [
     ...column("select 'public code' as name, k as secret from public_codes where k is not null"),
     ...column("select 'receipt key' as name, seed as secret from receipt_key"),
     ...column("select name, secret from server_secrets where secret <> ''"),
   ]
   db.close()
-  assert.deepEqual(kept.map(({ name }) => name).slice(0, 2), ['public code', 'receipt key'])
+  assert.deepEqual(results.map(({ name }) => name).slice(0, 2), ['public code', 'receipt key'])
   assert(readdirSync(join(serverDir, 'mail')).length > 0)
   const confirmation = await confirmationIn(join(serverDir, 'mail'), 'olga@example.org')
   const mailed = confirmation.slice(confirmation.lastIndexOf('/') + 1)
   return [
-    ...kept.map(({ name, secret }) => [name, secret] as const),
+    ...results.map(({ name, secret }) => [name, secret] as const),
     ['mailed link', mailed] as const,
   ].map(([name, secret]) => [name, Buffer.from(secret, 'base64url')])
 }
@@ -129,7 +129,7 @@ for (const [place, open] of Object.entries(PLACES))
   describe(`a token of scope read, ${place}`, () => {
     it('gets no secret that outlives it, by any GET route, over HTTP or as a tool', async (t) => {
       const { daemon, serverDir } = await open(t)
-      const ids = await furnish(daemon)
+      const ids = await populate(daemon)
       const machine = await newMachine(daemon, await activeOrganisation(daemon, 'Another'))
       const others = [await daemon.token('full'), await machine.token('full')]
       const { token } = await newToken(daemon)
@@ -137,7 +137,7 @@ for (const [place, open] of Object.entries(PLACES))
       const targets = targetsOf({ api: apiTable, account: {} }, idIn).filter(
         ({ method, route, need }) => method === 'GET' && route !== null && need === 'read',
       )
-      const heard: { name: string; status: number; text: string }[] = []
+      const results: { name: string; status: number; text: string }[] = []
       const tools = new Map<string, string>(
         toolsOf(rest)
           .filter(({ route }) => route.method === 'GET')
@@ -154,7 +154,7 @@ for (const [place, open] of Object.entries(PLACES))
             token,
             headers,
           })
-          heard.push({ name, status, text })
+          results.push({ name, status, text })
           // The search cannot read images.
           assert.doesNotMatch(String(got['content-type']), /^image/, name)
         }
@@ -165,11 +165,11 @@ for (const [place, open] of Object.entries(PLACES))
           params.map((param) => [param, idIn(pattern.split('/{')[0]!)]),
         )
         const { status, text } = await daemon.request('POST', `/tools/${tool}`, { token, body })
-        heard.push({ name: `tool ${tool}`, status, text })
+        results.push({ name: `tool ${tool}`, status, text })
       }
-      const refused = heard.filter(({ status }) => status !== 200).map(({ name }) => name)
+      const refused = results.filter(({ status }) => status !== 200).map(({ name }) => name)
       assert.deepEqual([...new Set(refused)].toSorted(), REFUSED)
-      assert(heard.length - refused.length > 100)
+      assert(results.length - refused.length > 100)
 
       await daemon.close()
       const { privateKeys, secrets } = await secretsIn(daemon.stateDir)
@@ -185,7 +185,7 @@ for (const [place, open] of Object.entries(PLACES))
         ...[token, ...others].map((one): [string, Uint8Array] => ['token', Buffer.from(one)]),
       ]
       const needles = all.flatMap(([what, bytes]) => encodings(what, bytes))
-      for (const { name, text } of heard)
+      for (const { name, text } of results)
         assert.deepEqual(found(needles, [Buffer.from(text)], DEPTH), [], name)
     })
 
@@ -229,20 +229,20 @@ for (const [place, open] of Object.entries(PLACES))
 
     it('gets a link to an export that ends with the token', async (t) => {
       const { daemon } = await open(t)
-      const ids = await furnish(daemon)
+      const ids = await populate(daemon)
       const id = ids.get('exports')!
       const [one, other] = [await newToken(daemon), await newToken(daemon)]
       const links = [await linkWith(daemon, one.token, id), await linkWith(daemon, one.token, id)]
-      const kept = await linkWith(daemon, other.token, id)
+      const stored = await linkWith(daemon, other.token, id)
       const owners = await linkWith(daemon, daemon.owner(), id)
-      for (const { url, expires_at } of [...links, kept, owners]) {
+      for (const { url, expires_at } of [...links, stored, owners]) {
         assert.equal(await statusOf(url), 200)
         assert(Date.parse(expires_at) - Date.now() <= 300_000, 'five minutes at most')
       }
       await asOwner(daemon, 'DELETE', `/api/v1/api-tokens/${one.id}`)
       assert.deepEqual(await Promise.all(links.map(({ url }) => statusOf(url))), [404, 404])
       assert.deepEqual(
-        await Promise.all([kept, owners].map(({ url }) => statusOf(url))),
+        await Promise.all([stored, owners].map(({ url }) => statusOf(url))),
         [200, 200],
       )
 

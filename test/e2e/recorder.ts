@@ -9,7 +9,7 @@ export interface Recorder {
   /** The port to which it forwards. */
   to: number
   /** Returns the recorded bytes, each direction of each connection separately. */
-  heard(): { readonly asked: readonly Buffer[]; readonly answered: readonly Buffer[] }
+  traffic(): { readonly asked: readonly Buffer[]; readonly answered: readonly Buffer[] }
 }
 
 /** Starts a recorder that ends with the test. */
@@ -47,7 +47,7 @@ export async function startRecorder(t: Pick<TestContext, 'after'>): Promise<Reco
   const recorder: Recorder = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     to: 0,
-    heard: () => ({ asked: whole(asked), answered: whole(answered) }),
+    traffic: () => ({ asked: whole(asked), answered: whole(answered) }),
   }
   return recorder
 }

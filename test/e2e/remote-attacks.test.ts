@@ -20,7 +20,7 @@ import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import {
   type Device,
-  type Held,
+  type Credentials,
   type TestServer,
   proven,
   signIn as enrolDevice,
@@ -31,7 +31,7 @@ import { type Machine, approveDevice, asOwner, newMachine } from '../handlers/pe
 import { codeIn, lettersIn } from '../service/letters.ts'
 import { newDatabase } from '../service/shared-postgres.ts'
 import { type Json, caller, listed } from './caller.ts'
-import { type Overheard, type Wire, startWire } from './servers.ts'
+import { type RecordedRequest, type Wire, startWire } from './servers.ts'
 
 const CONTEXT = '/api/v1/context'
 const says = ({ status, json }: Answer) =>
@@ -77,21 +77,24 @@ const device = (email: string): Promise<Device> => enrolDevice(one, email)
 
 /** Returns the headers of a request with a proof for the public address, as a device makes it. */
 async function headersFor(
-  held: Held,
+  credentials: Credentials,
   method: string,
   path: string,
   more: { scheme?: string } = {},
 ): Promise<Record<string, string>> {
   const url = wire.url + path
   const first = await one.request(method, path, {
-    headers: await proven(one, method, path, held, { url }),
+    headers: await proven(one, method, path, credentials, { url }),
   })
   const nonce = first.headers['dpop-nonce'] as string
-  return proven(one, method, path, held, { url, nonce, ...more })
+  return proven(one, method, path, credentials, { url, nonce, ...more })
 }
 
 /** Repeats a recorded request, at either replica. */
-function again(server: TestServer, { method, target, headers, body }: Overheard): Promise<Answer> {
+function again(
+  server: TestServer,
+  { method, target, headers, body }: RecordedRequest,
+): Promise<Answer> {
   const { authorization, dpop, 'content-type': type, 'idempotency-key': key } = headers
   const sent = Object.entries({
     Authorization: authorization,
@@ -108,10 +111,10 @@ function again(server: TestServer, { method, target, headers, body }: Overheard)
 describe('requests between a daemon and its server', () => {
   let daemon: TestDaemon
   let call: ReturnType<typeof caller>
-  const proofOf = ({ headers }: Overheard) => headers['dpop'] as string | undefined
-  const tokenOf = ({ headers }: Overheard) => headers.authorization?.replace(/^DPoP /, '')
+  const proofOf = ({ headers }: RecordedRequest) => headers['dpop'] as string | undefined
+  const tokenOf = ({ headers }: RecordedRequest) => headers.authorization?.replace(/^DPoP /, '')
   const last = (method: string, target: string) => {
-    const found = wire.heard.findLast(
+    const found = wire.requests.findLast(
       (it) => it.method === method && it.target === target && it.status < 300,
     )
     assert(found, `${method} ${target} was heard`)
@@ -135,17 +138,17 @@ describe('requests between a daemon and its server', () => {
   })
 
   test('have proofs that an independent library accepts', async () => {
-    const given = new Set<unknown>(wire.heard.map(({ answered }) => answered['dpop-nonce']))
-    const enrolment = wire.heard.find(({ target }) => target === '/device/v1/enrolments')!
+    const given = new Set<unknown>(wire.requests.map(({ answered }) => answered['dpop-nonce']))
+    const enrolment = wire.requests.find(({ target }) => target === '/device/v1/enrolments')!
     const { entry } = JSON.parse(enrolment.body) as { entry: string }
     const { auth } = decodeJwt(entry)['keys'] as { auth: { kty: string } }
     const jkt = await calculateJwkThumbprint(auth)
     const methods = new Set<string>()
     const used = new Set<unknown>()
-    for (const heard of wire.heard) {
-      const [proof, token] = [proofOf(heard), tokenOf(heard)]
+    for (const requests of wire.requests) {
+      const [proof, token] = [proofOf(requests), tokenOf(requests)]
       if (proof === undefined) {
-        assert.equal(token, undefined, `${heard.target} without a proof`)
+        assert.equal(token, undefined, `${requests.target} without a proof`)
         continue
       }
       const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, {
@@ -159,14 +162,14 @@ describe('requests between a daemon and its server', () => {
       assert.equal(await calculateJwkThumbprint(jwk), jkt)
       const { jti, iat, nonce, ...claims } = payload
       assert.deepEqual(claims, {
-        htm: heard.method,
-        htu: wire.url + heard.target.replace(/\?.*/, ''),
+        htm: requests.method,
+        htu: wire.url + requests.target.replace(/\?.*/, ''),
         ...(token === undefined ? {} : { ath: hash('sha256', token, 'base64url') }),
       })
       assert(Number.isInteger(iat) && !used.has(jti))
-      if (heard.status !== 401) assert(nonce !== undefined && given.has(nonce), heard.target)
+      if (requests.status !== 401) assert(nonce !== undefined && given.has(nonce), requests.target)
       used.add(jti)
-      methods.add(heard.method)
+      methods.add(requests.method)
     }
     assert.deepEqual([...methods].toSorted(), ['DELETE', 'GET', 'PATCH', 'POST'])
   })
@@ -215,15 +218,17 @@ describe('requests between a daemon and its server', () => {
 
   test('a repeated request is rejected by both replicas', async () => {
     const writes = () =>
-      wire.heard.filter(({ target, status }) => target === '/device/v1/rosters' && status === 201)
+      wire.requests.filter(
+        ({ target, status }) => target === '/device/v1/rosters' && status === 201,
+      )
     assert.equal(writes().length, 2)
     for (const server of both()) {
       wire.to = portOf(server)
       await call(`GET ${CONTEXT}`)
       const read = last('GET', CONTEXT)
       for (const where of both())
-        for (const heard of [read, ...writes()])
-          assert.equal(says(await again(where, heard)), '401 invalid_token', heard.target)
+        for (const request of [read, ...writes()])
+          assert.equal(says(await again(where, request)), '401 invalid_token', request.target)
     }
     wire.to = portOf(one)
     assert.deepEqual(await listed(call, '/api/v1/connections'), [], 'nothing came back')
@@ -231,9 +236,9 @@ describe('requests between a daemon and its server', () => {
 })
 
 test('of two concurrent uses of one proof at two replicas, one succeeds', async () => {
-  const { held } = await device('eve@example.org')
+  const { credentials } = await device('eve@example.org')
   for (let round = 0; round < 5; round++) {
-    const headers = await headersFor(held, 'GET', CONTEXT)
+    const headers = await headersFor(credentials, 'GET', CONTEXT)
     const answers = await Promise.all(
       [one, two, one, two].map((server) => server.request('GET', CONTEXT, { headers })),
     )
@@ -242,8 +247,8 @@ test('of two concurrent uses of one proof at two replicas, one succeeds', async 
 })
 
 test('both replicas accept proofs that oauth4webapi makes with the device’s key', async () => {
-  const { held } = await device('dan@example.org')
-  const { secret, jwk } = held.key
+  const { credentials } = await device('dan@example.org')
+  const { secret, jwk } = credentials.key
   const d = encodeBase64url(secret)
   const client: oauth.Client = { client_id: 'of the device' }
   const DPoP = oauth.DPoP(client, {
@@ -251,10 +256,17 @@ test('both replicas accept proofs that oauth4webapi makes with the device’s ke
     publicKey: await crypto.subtle.importKey('jwk', jwk, 'Ed25519', true, ['verify']),
   })
   const get = () =>
-    oauth.protectedResourceRequest(held.token, 'GET', new URL(CONTEXT, wire.url), undefined, null, {
-      DPoP,
-      [oauth.allowInsecureRequests]: true,
-    })
+    oauth.protectedResourceRequest(
+      credentials.token,
+      'GET',
+      new URL(CONTEXT, wire.url),
+      undefined,
+      null,
+      {
+        DPoP,
+        [oauth.allowInsecureRequests]: true,
+      },
+    )
   // The first request has no nonce yet, and gets one.
   await assert.rejects(get(), (error) => oauth.isDPoPNonceError(error))
   for (const server of both()) {
@@ -283,15 +295,15 @@ test('a device revoked at one replica is rejected at its next request by the oth
   wire.to = portOf(two)
   assert.equal(says(await get()), '200')
   wire.to = portOf(one)
-  const heard = wire.heard.length
+  const count = wire.requests.length
   await owner(`DELETE /api/v1/devices/${id}`)
   wire.to = portOf(two)
   assert.equal(says(await get()), '409 not_signed_in')
   const { keys } = JSON.parse(
-    wire.heard.findLast(({ target }) => target === '/device/v1/enrolments/further')!.body,
+    wire.requests.findLast(({ target }) => target === '/device/v1/enrolments/further')!.body,
   ) as { keys: { auth: { x: string } } }
-  const answers = wire.heard
-    .slice(heard)
+  const answers = wire.requests
+    .slice(count)
     .filter(({ headers }) => headers['dpop'] !== undefined)
     .filter(({ headers }) => keyOf(headers['dpop'] as string) === keys.auth.x)
     .map(({ status }) => status)

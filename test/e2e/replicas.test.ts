@@ -31,17 +31,17 @@ async function persist(address: string, token: string, request: string, body: ob
   for (let attempt = 1; ; attempt++) {
     const init = { method, headers, body: JSON.stringify(body) }
     const answer = await fetch(address + path, init).catch(() => null)
-    const said = answer === null ? 'no answer' : await answer.text()
-    if (answer?.ok) return JSON.parse(said) as Json
+    const text = answer === null ? 'no answer' : await answer.text()
+    if (answer?.ok) return JSON.parse(text) as Json
     // The only errors that may pass by repetition: an outage has its own codes.
-    const busy = answer?.status === 409 && /"error":"in_progress"/.test(said)
+    const busy = answer?.status === 409 && /"error":"in_progress"/.test(text)
     const passes = answer === null || busy || [503, 504].includes(answer.status)
-    assert(passes && attempt < ATTEMPTS, `${request}: ${answer?.status} ${said}`)
+    assert(passes && attempt < ATTEMPTS, `${request}: ${answer?.status} ${text}`)
   }
 }
 
 /** A connection as the answers described it. */
-interface Told {
+interface Outcome {
   id: string
   name: string
   favorite: boolean
@@ -72,7 +72,7 @@ test('500 writes of two daemons through two replicas are stored once, despite a 
       const { mailDir } = shared
       await login(stateDir, { server: url, mailDir, email: `${name}@example.org` })
       const { token } = await newToken(daemon.address)
-      return { name, daemon, token, call: caller(daemon.address, token), told: [] as Told[] }
+      return { name, daemon, token, call: caller(daemon.address, token), outcomes: [] as Outcome[] }
     }),
   )
 
@@ -125,16 +125,16 @@ test('500 writes of two daemons through two replicas are stored once, despite a 
   }
 
   /** Runs one lane of a client: five writes a round, one after the other. */
-  async function work({ name, daemon, token, told }: (typeof daemons)[number], lane: number) {
+  async function work({ name, daemon, token, outcomes }: (typeof daemons)[number], lane: number) {
     const send = (request: string, body: object): Promise<Json> =>
       write(() => persist(daemon.address, token, request, body))
-    const create = async (what: string): Promise<Told> => {
+    const create = async (what: string): Promise<Outcome> => {
       const { id, name: given } = await send('POST /api/v1/connections', { name: what })
       const one = { id, name: given, favorite: false }
-      told.push(one)
+      outcomes.push(one)
       return one
     }
-    const path = ({ id }: Told) => `/api/v1/connections/${id}`
+    const path = ({ id }: Outcome) => `/api/v1/connections/${id}`
     const rounds = WRITES / PEOPLE.length / 5
     for (let round = lane; round < rounds; round += IN_FLIGHT) {
       const renamed = await create(`${name} ${round} a`)
@@ -151,13 +151,13 @@ test('500 writes of two daemons through two replicas are stored once, despite a 
   await happened
   assert.deepEqual([begun, done, ended.length], [WRITES, WRITES, mishaps.length])
 
-  for (const { name, call, told } of daemons) {
+  for (const { name, call, outcomes } of daemons) {
     const { last_sync: sync } = await call('POST /api/v1/sync')
     assert.deepEqual([sync.ok, sync.error], [true, null], name)
     const there = await listed(call, '/api/v1/connections')
-    const seen = there.map(({ id, name: its, favorite }): Told => ({ id, name: its, favorite }))
-    const byId = (left: Told, right: Told) => (left.id < right.id ? -1 : 1)
-    assert.deepEqual(seen.sort(byId), told.sort(byId), name)
+    const seen = there.map(({ id, name: its, favorite }): Outcome => ({ id, name: its, favorite }))
+    const byId = (left: Outcome, right: Outcome) => (left.id < right.id ? -1 : 1)
+    assert.deepEqual(seen.sort(byId), outcomes.sort(byId), name)
     assert.equal(new Set(seen.map((one) => one.name)).size, (WRITES / PEOPLE.length / 5) * 3)
     assert(there.every((one) => one.secret_here && one.epoch === 1))
   }

@@ -39,7 +39,7 @@ export async function startBalancer(t: TestContext, ports: readonly number[]): P
   const taken = new Map<number, number>()
   const open = new Set<Socket>()
   let turn = 0
-  let keeping: { port: number; request: string; kept: () => void } | null = null
+  let keeping: { port: number; request: string; resolve: () => void } | null = null
 
   /**
    * Returns the stream to a client: all bytes of a replica, until one of its answers is held
@@ -57,7 +57,7 @@ export async function startBalancer(t: TestContext, ports: readonly number[]): P
         const isGood = chunk.toString('latin1', 0, 10) === 'HTTP/1.1 2'
         if (isGood && keeping?.port === port && asked.startsWith(keeping.request)) {
           isKept = true
-          keeping.kept()
+          keeping.resolve()
           keeping = null
         }
         done(null, isKept ? undefined : chunk)
@@ -96,14 +96,14 @@ export async function startBalancer(t: TestContext, ports: readonly number[]): P
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     taken: (port) => taken.get(port) ?? 0,
     keepBack: (port, request) =>
-      new Promise((kept) => {
-        keeping = { port, request, kept }
+      new Promise((resolve) => {
+        keeping = { port, request, resolve }
       }),
   }
 }
 
 /** A request as an attacker on the network sees it. */
-export interface Overheard {
+export interface RecordedRequest {
   readonly method: string
   /** Path and query. */
   readonly target: string
@@ -120,17 +120,17 @@ export interface Wire {
   /** The port of the replica that receives the requests. */
   to: number
   /** The requests in their order. */
-  readonly heard: readonly Readonly<Overheard>[]
+  readonly requests: readonly Readonly<RecordedRequest>[]
 }
 
 /** Starts an attacker’s proxy before the replicas: it records each request and forwards it. */
 export async function startWire(t: Pick<TestContext, 'after'>): Promise<Wire> {
-  const heard: Overheard[] = []
+  const requests: RecordedRequest[] = []
 
   async function pass(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { method = '', url: target = '', headers } = req
-    const one: Overheard = { method, target, headers, body: '', status: 0, answered: {} }
-    heard.push(one)
+    const one: RecordedRequest = { method, target, headers, body: '', status: 0, answered: {} }
+    requests.push(one)
     const onward = request({ host: '127.0.0.1', port: wire.to, method, path: target, headers })
     const bytes = await buffer(req)
     one.body = bytes.toString()
@@ -151,7 +151,7 @@ export async function startWire(t: Pick<TestContext, 'after'>): Promise<Wire> {
     server.closeAllConnections()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const wire: Wire = { url, to: 0, heard }
+  const wire: Wire = { url, to: 0, requests }
   return wire
 }
 

@@ -48,14 +48,14 @@ for (const [lost, path] of [
       })
 
     line.mute.add(path)
-    const unheard = await login()
-    assert.notEqual(unheard.code, 0, unheard.out)
-    assert.match(unheard.err, /account server/)
+    const unanswered = await login()
+    assert.notEqual(unanswered.code, 0, unanswered.out)
+    assert.match(unanswered.err, /account server/)
     assert.equal((await letters()).length, 1, 'no mail is sent again by itself')
 
     line.mute.clear()
-    const heard = await login()
-    assert.equal(heard.code, 0, heard.err)
+    const result = await login()
+    assert.equal(result.code, 0, result.err)
     const whoami = await terminal(daemon.stateDir)(['whoami'], { env })
     assert.deepEqual([whoami.code, whoami.out.includes(EMAIL)], [0, true], whoami.err)
 

@@ -10,14 +10,14 @@ import type { Asker, Call, Documented } from './documented.ts'
 import { until } from '../until.ts'
 
 /** A daemon with a signed-in user, and a token of full scope. */
-export interface Seat extends Asker {
+export interface SignedIn extends Asker {
   readonly daemon: TestDaemon
 }
 
 export interface Place {
   readonly document: Documented
   /** The account that makes the calls. */
-  readonly home: Seat
+  readonly home: SignedIn
   /** The process that runs the account server. */
   readonly server: Pick<TestDaemon, 'stateDir'>
   /** Starts a further daemon at the same account server, without a signed-in user. */
@@ -26,15 +26,15 @@ export interface Place {
 
 const id = (one: Json): Call => ({ params: { id: one.id } })
 
-async function seat({ newDaemon, server }: Place, email: string): Promise<Seat> {
+async function startSignedIn({ newDaemon, server }: Place, email: string): Promise<SignedIn> {
   const daemon = await newDaemon()
   await signIn(daemon, server, email)
   return { daemon, token: await daemon.token('full') }
 }
 
 /** Creates a user of this name with a first device. */
-async function person(place: Place, display_name: string): Promise<Seat> {
-  const one = await seat(place, `${display_name.toLowerCase()}@example.org`)
+async function person(place: Place, display_name: string): Promise<SignedIn> {
+  const one = await startSignedIn(place, `${display_name.toLowerCase()}@example.org`)
   await place.document.call(one, 'profile_update', { body: { display_name } })
   return one
 }
@@ -66,7 +66,7 @@ async function begin({ document: { call }, home }: Place): Promise<Json> {
 }
 
 /** Connects two accounts, verifies words, and removes the member. */
-async function connect({ document: { call }, home }: Place, ada: Seat): Promise<Json> {
+async function connect({ document: { call }, home }: Place, ada: SignedIn): Promise<Json> {
   const connection = await call(home, 'connections_create', { body: { name: 'Bäckerei Huber' } })
   const on = id(connection)
   await call(home, 'connections_read', on)
@@ -87,18 +87,18 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
   await call(ada, 'invitations_decline', id(await invite({ user_id: user.id })))
   await call(ada, 'invitations_approve', id(await invite({ user_id: user.id })))
   await call(ada, 'invitations_list')
-  for (const seat of [home, ada]) await call(seat, 'sync_run')
+  for (const signedIn of [home, ada]) await call(signedIn, 'sync_run')
   await call(home, 'connections_list', { query: '?limit=20', shown: true })
   await call(home, 'connections_read', { ...on, shown: true })
-  const heard = await call(ada, 'connections_code', on)
+  const code = await call(ada, 'connections_code', on)
   const { verified } = await call(home, 'verify_words', {
-    body: { words: heard.words },
+    body: { words: code.words },
     shown: true,
   })
   assert.equal(verified, true)
   await call(home, 'verificationLog_list')
   const expected = await call(home, 'verify_words', {
-    body: { words: heard.words, expect: { user_id: user.id } },
+    body: { words: code.words, expect: { user_id: user.id } },
   })
   assert.equal(expected.replayed, true)
   const drawn = await call(home, 'verify_challenge', {
@@ -129,7 +129,7 @@ async function connect({ document: { call }, home }: Place, ada: Seat): Promise<
 }
 
 /** Signs content, and verifies public words. */
-async function prove({ document: { call }, home }: Place, ada: Seat, own: Json): Promise<void> {
+async function prove({ document: { call }, home }: Place, ada: SignedIn, own: Json): Promise<void> {
   const content = 'Invoice 4711: 1,200 CHF, due on the last day of March.'
   const sha256 = createHash('sha256').update(content).digest('hex')
   const content_base64 = Buffer.from(content).toString('base64')
@@ -267,9 +267,9 @@ async function assistant({ document: { call }, home }: Place): Promise<void> {
 }
 
 /** Approves a further device by the words of both screens, ends its session, and revokes it. */
-async function devices(place: Place, ada: Seat): Promise<void> {
+async function devices(place: Place, ada: SignedIn): Promise<void> {
   const { call } = place.document
-  const phone = await seat(place, 'ada@example.org')
+  const phone = await startSignedIn(place, 'ada@example.org')
   const [newest] = (await call(ada, 'devices_list')).items
   assert.equal(newest.state, 'pending')
   assert.equal(await approveDevice(ada.daemon, phone.daemon), newest.id)

@@ -88,8 +88,8 @@ describe('the clients among the examples', () => {
 
     describe(language, () => {
       it('makes a token, lists the connections, checks words and stamps a file', async () => {
-        const said = await words(`Together, in ${language}`)
-        const { code, stdout, stderr } = await run({}, { input: `${said}\n` })
+        const spoken = await words(`Together, in ${language}`)
+        const { code, stdout, stderr } = await run({}, { input: `${spoken}\n` })
         assert.deepEqual([code, stderr], [0, ''])
         const lines = stdout.trimEnd().split('\n')
         const listed = new RegExp(`^con_\\w{26} {2}Together, in ${language} \\(active\\)$`)
@@ -125,9 +125,9 @@ describe('the clients among the examples', () => {
 
       for (const bind of ['127.0.0.2', '::1'])
         it(`uses the address and port of SVC_HTTP_BIND=${bind} and SVC_HTTP_PORT`, async (t) => {
-          const moved = await startDaemon({ SVC_HTTP_BIND: bind })
-          t.after(() => moved.close())
-          const { port } = new URL(moved.address)
+          const other = await startDaemon({ SVC_HTTP_BIND: bind })
+          t.after(() => other.close())
+          const { port } = new URL(other.address)
           const { code, stdout, stderr } = await run({
             COUNTERSIGN_URL: undefined,
             SVC_HTTP_BIND: bind,
@@ -135,7 +135,7 @@ describe('the clients among the examples', () => {
           })
           assert.deepEqual([code, stderr], [0, ''])
           // The link names the account server of the daemon that returned it.
-          assert(stdout.startsWith(`${moved.accountAddress}/s/stm_`), stdout)
+          assert(stdout.startsWith(`${other.accountAddress}/s/stm_`), stdout)
         })
 
       const faults: [
@@ -166,11 +166,11 @@ describe('the clients among the examples', () => {
         ['no file', async () => ({}), { file: '' }, /Name a file to stamp/],
         ['a missing file', async () => ({}), { file: '/nowhere' }, /\/nowhere/],
       ]
-      for (const [name, env, given, told] of faults)
+      for (const [name, env, given, expected] of faults)
         it(`${name}: prints an error, and exits with 1`, async (t) => {
           const { code, stderr } = await run(await env(t), given)
           assert.equal(code, 1, stderr)
-          assert.match(stderr, told)
+          assert.match(stderr, expected)
           assert.equal(stderr.trimEnd().split('\n').length, 1, stderr)
           assert.doesNotMatch(stderr, /csd_/)
         })
@@ -179,9 +179,9 @@ describe('the clients among the examples', () => {
 
   it('the shell client passes no token in arguments', async () => {
     const bin = await mkdtemp(join(folder, 'bin-'))
-    const heard = join(bin, 'heard')
+    const recordFile = join(bin, 'heard')
     for (const program of ['curl', 'jq']) {
-      const text = `#!/bin/sh\nprintf '%s\\n' "$*" >>'${heard}'\nPATH=\${PATH#*:} exec ${program} "$@"\n`
+      const text = `#!/bin/sh\nprintf '%s\\n' "$*" >>'${recordFile}'\nPATH=\${PATH#*:} exec ${program} "$@"\n`
       await writeFile(join(bin, program), text)
       await chmod(join(bin, program), 0o755)
     }
@@ -190,7 +190,7 @@ describe('the clients among the examples', () => {
     const args = [join(folder, 'invoice.txt')]
     const { code } = await exec(join(EXAMPLES, 'client.sh'), args, { env, input })
     assert.equal(code, 0)
-    const text = await readFile(heard, 'utf8')
+    const text = await readFile(recordFile, 'utf8')
     assert.match(text, /\/api\/v1\/stamp/)
     assert.doesNotMatch(text, /csd_|matador/)
     assert(!text.includes(DIGEST))

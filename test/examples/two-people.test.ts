@@ -41,7 +41,7 @@ const run = (temporary: string, more: NodeJS.ProcessEnv = {}) =>
   })
 
 /** Returns what the kernel reports of a process; empty if it has ended or is not readable. */
-function told(read: () => string): string {
+function argumentsOf(read: () => string): string {
   try {
     return read()
   } catch {
@@ -57,8 +57,8 @@ const programsIn = (folder: string) =>
     .filter((name) => /^\d+$/.test(name))
     .map((pid) =>
       [
-        told(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')),
-        told(() => readlinkSync(`/proc/${pid}/cwd`)),
+        argumentsOf(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')),
+        argumentsOf(() => readlinkSync(`/proc/${pid}/cwd`)),
       ].join(' in '),
     )
     .filter((text) => text.includes(folder))
@@ -74,9 +74,9 @@ test('two people sign in to one server, connect, verify each other, and part', a
   assert.equal(code, 0, stdout + stderr)
   const ids = [...stdout.matchAll(/"id":"(acc_\w{26})"/g)].map(([, id]) => id)
   assert.equal(new Set(ids).size, 2, stdout)
-  const heard = [...stdout.matchAll(/^(\w+) hears "[a-z]+ [a-z]+ [a-z]+": (.+)$/gm)]
+  const results = [...stdout.matchAll(/^(\w+) hears "[a-z]+ [a-z]+ [a-z]+": (.+)$/gm)]
   assert.deepEqual(
-    heard.map(([, who, summary = '']) => [who, summary.replace(/[:,].*/, '')]),
+    results.map(([, who, summary = '']) => [who, summary.replace(/[:,].*/, '')]),
     [
       ['ada', 'Verified'],
       ['bob', 'Verified'],

@@ -88,7 +88,7 @@ describe('the executable', { skip }, () => {
     const env = { ...process.env, NODE_V8_COVERAGE: undefined }
     return exec('/bin/sh', ['-c', script], { env })
   }
-  let said = ''
+  let output = ''
   /**
    * The addons as the executables contain them: one program compresses equal input to equal
    * bytes.
@@ -101,7 +101,7 @@ describe('the executable', { skip }, () => {
         symlinkSync(join(ROOT, name), join(place, name))
     const { code, stdout, stderr } = await build('--exe')
     assert.equal(code, 0, stderr)
-    said = stdout
+    output = stdout
     for (const [, , addon] of FORMATS)
       compressed.set(addon, await promisify(zstdCompress)(addonOf(addon), { params: LEVEL }))
   })
@@ -203,7 +203,7 @@ describe('the executable', { skip }, () => {
   })
 
   it('reports that macOS executables need a Mac', () => {
-    assert.match(said, /darwin-arm64: not built here, a Mac has to sign it/)
+    assert.match(output, /darwin-arm64: not built here, a Mac has to sign it/)
     assert(!readdirSync(join(place, 'dist')).some((name) => name.includes('darwin')))
   })
 

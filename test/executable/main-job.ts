@@ -14,7 +14,7 @@ import { type Letter, codeIn, lettersIn } from '../service/letters.ts'
 import { type Serving, type Stage, newStage } from './stage.ts'
 
 /** Returns the words of a guest now, computed from the link. */
-function saidBy(id: string, url: string): string {
+function wordsOf(id: string, url: string): string {
   const subject = parseId('gst_', id)
   const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
   const read = codeReader(codeKey({ label: LABEL.guest, key, subject, epoch: 1, head: ZERO_HEAD }))
@@ -29,8 +29,8 @@ export async function mainJob(stage: Stage): Promise<void> {
   assert.equal(made.status, 201, made.text)
   const call = caller(address, (made.json as { token: string }).token)
   const { id, url } = await call('POST /api/v1/guest-codes', { label: 'A friend' })
-  const heard = await call('POST /api/v1/verify', { words: saidBy(id, url) })
-  assert.equal(heard.verified, true, JSON.stringify(heard))
+  const verified = await call('POST /api/v1/verify', { words: wordsOf(id, url) })
+  assert.equal(verified.verified, true, JSON.stringify(verified))
   const connection = await call('POST /api/v1/connections', { name: '銀行' })
   const { words } = await call(`GET /api/v1/connections/${connection.id}/code`)
   assert.match(words, /^[a-z]+ [a-z]+ [a-z]+$/)

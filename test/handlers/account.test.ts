@@ -20,7 +20,7 @@ it('account delete with a machine token deletes the machine account alone', asyn
   const caller = { token: 'tok_2', scope: 'write', machine } as const
   await account.delete({}, contextOf(device, parts, { caller }))
   assert.deepEqual(asked, [{}])
-  assert.notEqual(device.seat.identity(), null)
+  assert.notEqual(device.deviceSession.identity(), null)
   assert.notEqual(device.state.connections.get(id), null)
 })
 

@@ -14,7 +14,7 @@ import { contextOf } from '../world/requests.ts'
 const WRONG = 'matador carload recede'
 
 /** Returns a device with its account active in an organisation of its own, and that one’s id. */
-async function desk(t: TestContext) {
+async function setUp(t: TestContext) {
   const device = await enrolled(t)
   const { id } = await device.account.organisations.create({ body: { name: 'Acme' } })
   await device.account.context.activeOrg({ body: { organisation_id: id } })
@@ -31,7 +31,7 @@ const events = async ({ account }: Enrolled, organisation_id: string) => {
 
 describe('the active organisation', () => {
   it('verifications made in it are recorded there, although another is active when the log is pushed', async (t) => {
-    const { device, id } = await desk(t)
+    const { device, id } = await setUp(t)
     await device.connect()
     await device.verifier.verify(WRONG, null)
     assert.equal((await use(device, null)).active_organisation, undefined)
@@ -44,7 +44,7 @@ describe('the active organisation', () => {
   })
 
   it('verifications made before it was chosen are not recorded, although it is active when the log is pushed', async (t) => {
-    const { device, id } = await desk(t)
+    const { device, id } = await setUp(t)
     await use(device, null)
     await device.connect()
     await device.verifier.verify(WRONG, null)
@@ -55,7 +55,7 @@ describe('the active organisation', () => {
   })
 
   it('a rejected log does not prevent a change of it', async (t) => {
-    const { device } = await desk(t)
+    const { device } = await setUp(t)
     const push = async () => {
       throw new AppError('internal', 'no')
     }
@@ -70,7 +70,7 @@ describe('the active organisation', () => {
   })
 
   it('a machine token does not push the verification log of the daemon’s account', async (t) => {
-    const { device } = await desk(t)
+    const { device } = await setUp(t)
     await device.verifier.verify(WRONG, null)
     const caller = { token: 'tok_2', scope: 'full', machine: device.account } as const
     await context.activeOrg({ body: { organisation_id: null } }, contextOf(device, {}, { caller }))

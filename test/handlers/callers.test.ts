@@ -299,14 +299,14 @@ describe('a machine token', () => {
       it('is rejected if it is wrong, always with the same error', async () => {
         const wrong = token.replace(/.$/, (last) => (last === 'x' ? 'y' : 'x'))
         const unknown = 'csm_0000000000000000000000000000003Jc9BO'
-        const told = new Set<string>()
+        const sent = new Set<string>()
         for (const text of [wrong, unknown, 'csm_']) {
           const answer = await of().request('GET', '/api/v1/status', { token: text })
           meets(answer, 'invalid_token')
           assert.equal(answer.headers['www-authenticate'], 'Bearer error="invalid_token"')
-          told.add((answer.json as { message: string }).message)
+          sent.add((answer.json as { message: string }).message)
         }
-        assert.match([...told].join(), /^This token is .*"countersignd machine token"\.$/)
+        assert.match([...sent].join(), /^This token is .*"countersignd machine token"\.$/)
       })
     })
 
@@ -462,8 +462,8 @@ describe('two devices of a person', () => {
     assert.match(refused.text, /countersignd logout/)
     const bySecond = { token: second.owner() }
     meets(await second.request('POST', '/api/v1/sync', bySecond), 'not_signed_in')
-    const told = await asOwner<{ summary: string }>(second, 'GET', '/api/v1/status')
-    assert.partialDeepStrictEqual(told, { authenticated: false, device_registered: false })
+    const answer = await asOwner<{ summary: string }>(second, 'GET', '/api/v1/status')
+    assert.partialDeepStrictEqual(answer, { authenticated: false, device_registered: false })
   })
 
   it('a pending device can be rejected', async () => {

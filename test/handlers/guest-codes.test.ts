@@ -18,7 +18,7 @@ import { until } from '../until.ts'
 
 const TO = 'plumber@example.org'
 
-async function desk(t: TestContext) {
+async function setUp(t: TestContext) {
   const device = await enrolled(t)
   const context = contextOf(device)
   const newExternal = (more: object = {}) =>
@@ -31,7 +31,7 @@ async function desk(t: TestContext) {
 }
 
 /** Returns the words that a guest reads now through the link. */
-function saidBy({ id, url }: { id: string; url: string }, { clock }: Enrolled): string {
+function wordsOf({ id, url }: { id: string; url: string }, { clock }: Enrolled): string {
   const subject = parseId('gst_', id)
   const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
   const read = codeReader(codeKey({ label: LABEL.guest, key, subject, epoch: 1, head: ZERO_HEAD }))
@@ -49,7 +49,7 @@ const lettersTo = (device: Enrolled, address: string): Promise<Letter[]> =>
 
 describe('sending a guest code', () => {
   it('mails the displayed link, to the external member or to another address', async (t) => {
-    const { device, context, newExternal, newGuest } = await desk(t)
+    const { device, context, newExternal, newGuest } = await setUp(t)
     const { id: external } = await newExternal({ email: TO })
     const made = await newGuest(external)
     assert.equal(made.external_member_id, external)
@@ -66,7 +66,7 @@ describe('sending a guest code', () => {
   })
 
   it('rejects ended and unknown codes, codes without a secret here, and a missing address', async (t) => {
-    const { device, context, newGuest } = await desk(t)
+    const { device, context, newGuest } = await setUp(t)
     const [revoked, ended, expired, away] = [
       await newGuest(),
       await newGuest(),
@@ -92,11 +92,11 @@ describe('sending a guest code', () => {
 
 describe('deleting an external member', () => {
   it('removes the name of the member from matches and the log', async (t) => {
-    const { device, context, newExternal, newGuest } = await desk(t)
+    const { device, context, newExternal, newGuest } = await setUp(t)
     const { id, display_name } = await newExternal({ display_name: 'Maria Muster' })
     const guest = await newGuest(id)
     assert.deepEqual(guest.external_member, { id, display_name })
-    const { summary, matches } = await device.reopen().verifier.verify(saidBy(guest, device), null)
+    const { summary, matches } = await device.reopen().verifier.verify(wordsOf(guest, device), null)
     assert.equal(summary, 'Verified: the words of guest "Kitchen" (Maria Muster).')
     assert.deepEqual(matches[0]?.external_member, { id, display_name })
     await device.sync.run('request')
@@ -104,28 +104,28 @@ describe('deleting an external member', () => {
     // Fields that hold only at the time of the check are not logged.
     const { conclusive: _c, name_source: _s, name_marks: _m, ...match } = matches[0]!
     assert.deepEqual(items[0]?.matches, [match])
-    const kept = () => JSON.stringify(device.state.guests.all())
-    assert.ok(kept().includes(display_name))
+    const stored = () => JSON.stringify(device.state.guests.all())
+    assert.ok(stored().includes(display_name))
     await externalMembers.delete({ id }, context)
-    assert.ok(!kept().includes(display_name))
+    assert.ok(!stored().includes(display_name))
   })
 
   it('deletes the secrets of their guest codes at once, and no others', async (t) => {
-    const { device, context, newExternal, newGuest } = await desk(t)
+    const { device, context, newExternal, newGuest } = await setUp(t)
     const [gone, stays] = [await newExternal(), await newExternal()]
     const theirs = [await newGuest(gone.id), await newGuest(gone.id)]
     const spared = [await newGuest(stays.id), await newGuest()]
-    assert.ok(await isVerified(device, saidBy(theirs[0]!, device)))
+    assert.ok(await isVerified(device, wordsOf(theirs[0]!, device)))
 
     assert.equal(await externalMembers.delete({ id: gone.id }, context), undefined)
     device.clock.ms += 60_000
     for (const one of [device, device.reopen()]) {
       for (const guest of theirs) {
-        assert.equal(await isVerified(one, saidBy(guest, device)), false)
+        assert.equal(await isVerified(one, wordsOf(guest, device)), false)
         assert.deepEqual([one.vault.has(guest.id), one.codes.own(guest.id, 0)], [false, null])
       }
     }
-    for (const guest of spared) assert.ok(await isVerified(device, saidBy(guest, device)))
+    for (const guest of spared) assert.ok(await isVerified(device, wordsOf(guest, device)))
     const { items } = await guestCodes.list({ limit: 50 }, context)
     const shown = items.map(({ id, state, secret_here, external_member_id: of, code }) => {
       return { id, state, secret_here, of, speaks: code !== null }
@@ -144,7 +144,7 @@ describe('deleting an external member', () => {
   })
 
   it('deletes nothing for an unknown member, or after an error of the account server', async (t) => {
-    const { device, context, newExternal, newGuest } = await desk(t)
+    const { device, context, newExternal, newGuest } = await setUp(t)
     const { id } = await newExternal()
     const guest = await newGuest(id)
     for (const none of ['x', 'ext_', `${id}0`, newId('ext_', 1), guest.id])
@@ -156,12 +156,12 @@ describe('deleting an external member', () => {
       { guestCodes: { ...codes, list: away } },
     ])
       await rejects('backend_unavailable', externalMembers.delete({ id }, contextOf(device, parts)))
-    assert.ok(await isVerified(device, saidBy(guest, device)))
+    assert.ok(await isVerified(device, wordsOf(guest, device)))
     assert.deepEqual((await device.account.externalMembers.list({})).items.length, 1)
   })
 
   it('after a lost answer, the retry deletes the secrets of the codes revoked by the first', async (t) => {
-    const { device, newExternal, newGuest } = await desk(t)
+    const { device, newExternal, newGuest } = await setUp(t)
     const { id } = await newExternal()
     const [guest, spared] = [await newGuest(id), await newGuest()]
     const members = device.account.externalMembers
@@ -172,12 +172,12 @@ describe('deleting an external member', () => {
     const lossy = contextOf(device, { externalMembers: { ...members, delete: lost } })
     await rejects('backend_unavailable', externalMembers.delete({ id }, lossy))
     await rejects('not_found', externalMembers.delete({ id }, contextOf(device)))
-    assert.equal(await isVerified(device, saidBy(guest, device)), false)
-    assert.ok(await isVerified(device, saidBy(spared, device)))
+    assert.equal(await isVerified(device, wordsOf(guest, device)), false)
+    assert.ok(await isVerified(device, wordsOf(spared, device)))
   })
 
   it('a guest code for an unknown external member is rejected, and nothing is stored', async (t) => {
-    const { device, newGuest } = await desk(t)
+    const { device, newGuest } = await setUp(t)
     await rejects('not_found', newGuest(newId('ext_', 1)))
     assert.deepEqual([device.state.guests.all(), device.state.secrets.ids()], [[], []])
   })

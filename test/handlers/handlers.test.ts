@@ -23,14 +23,14 @@ import { rejects } from '../rejects.ts'
 const WRONG = 'matador carload recede'
 const MIB = 1024 * 1024
 
-async function desk(t: TestContext) {
+async function setUp(t: TestContext) {
   const device = await enrolled(t)
   return { device, context: contextOf(device) }
 }
 
 describe('connections', () => {
   it('show whether the device has their secret', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     const [here, away] = [await device.connect('here'), await device.connect('away')]
     device.vault.delete(away)
     const { items } = await connections.list({ limit: 50 }, context)
@@ -48,7 +48,7 @@ describe('connections', () => {
   })
 
   it('code: a missing secret and an unknown connection are different errors', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     const [id, guest] = [await device.connect(), await device.invite()]
     device.vault.delete(id)
     const again = contextOf(device.reopen())
@@ -58,7 +58,7 @@ describe('connections', () => {
   })
 
   it('verify uses a new name at once', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     const id = await device.connect('Bank')
     await connections.update({ id, body: { name: 'The bank' } }, context)
     await connections.favorite({ id, body: { favorite: true } }, context)
@@ -68,7 +68,7 @@ describe('connections', () => {
   })
 
   it('deleting keeps it if something else was not found, and deletes it if it is gone', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     const id = await device.connect()
     const none = () => Promise.reject(new AppError('not_found', 'There is no such thing.'))
     const lost = device.reopen({
@@ -83,7 +83,7 @@ describe('connections', () => {
   })
 
   it('a deleted one is deleted here, too, and its words match nothing', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     const id = await device.connect()
     const { words } = await connections.code({ id }, context)
     await connections.delete({ id }, context)
@@ -97,7 +97,7 @@ describe('connections', () => {
 
 describe('guest codes', () => {
   it('show the owner’s words while they are active', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     const made = await guestCodes.create({ body: { label: 'Ann', expires_in: 60 } }, context)
     const gone = await guestCodes.create({ body: { label: 'Ben', expires_in: 60 } }, context)
     await guestCodes.delete({ id: gone.id }, context)
@@ -123,7 +123,7 @@ describe('guest codes', () => {
     ['gif', '', 'image/gif', 'GIF8'],
   ] as const)
     it(`QR image, format ${format ?? 'not given'}, Accept "${accept}": ${type}`, async (t) => {
-      const { device } = await desk(t)
+      const { device } = await setUp(t)
       const context = contextOf(device, {}, { accept })
       const { id, url } = await guestCodes.create(
         { body: { label: 'Ann', expires_in: 60 } },
@@ -139,7 +139,7 @@ describe('guest codes', () => {
     })
 
   it('QR image: rejected for an ended or unknown code, and for one without a secret here', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     const [revoked, expired, away] = [
       await device.invite(),
       await device.invite(),
@@ -158,7 +158,7 @@ describe('guest codes', () => {
 
 describe('the verification log', () => {
   it('is one list, newest first, with pushed and unpushed entries', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     await device.connect()
     const verify = async (times: number) => {
       for (let i = 0; i < times; i++) {
@@ -188,7 +188,7 @@ describe('the verification log', () => {
   })
 
   it('a foreign cursor: bad_request', async (t) => {
-    const { context } = await desk(t)
+    const { context } = await setUp(t)
     await rejects('bad_request', verificationLog.list({ limit: 5, cursor: '***' }, context))
   })
 })
@@ -225,7 +225,7 @@ describe('stamps', () => {
     ['a digest', { sha256: digest('x') }, 'x', null],
   ] as const)
     it(`a stamp of ${name}`, async (t) => {
-      const { context } = await desk(t)
+      const { context } = await setUp(t)
       const made = await stamp.create({ body: { ...body, context: 'why' } }, context)
       assert.equal(made.sha256, digest(content))
       const { payload, receipt } = verifyStamp(
@@ -238,14 +238,14 @@ describe('stamps', () => {
     })
 
   it('a stamp of 8 MiB succeeds, and of more gets payload_too_large', async (t) => {
-    const { context } = await desk(t)
+    const { context } = await setUp(t)
     const of = (size: number) => stamp.create({ body: { content: 'x'.repeat(size) } }, context)
     assert.equal((await of(8 * MIB)).sha256.length, 64)
     await rejects('payload_too_large', of(8 * MIB + 1))
   })
 
   it('a stamp with words in use: signed again with another id, a limited number of times', async (t) => {
-    const { device } = await desk(t)
+    const { device } = await setUp(t)
     const seen: string[] = []
     const stamps = (taken: number): Partial<Account> => ({
       stamps: {
@@ -270,7 +270,7 @@ describe('stamps', () => {
 
 describe('keys of a profile', () => {
   it('are those in the account’s key log, and no others', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     const id = device.identity.account
     const page = { id, limit: 50 }
     const { items } = await profiles.keys(page, context)
@@ -306,7 +306,7 @@ describe('keys of a profile', () => {
   })
 
   it('do not come from a key log older than the cached one', async (t) => {
-    const { device } = await desk(t)
+    const { device } = await setUp(t)
     const id = device.identity.account
     await renewNow(device, device.account)
     const older = contextOf(device, {
@@ -324,7 +324,7 @@ describe('keys of a profile', () => {
 
 describe('status', () => {
   it('counts connections, and has the time of the last successful sync', async (t) => {
-    const { device, context } = await desk(t)
+    const { device, context } = await setUp(t)
     const before = await status.read({}, context)
     assert.deepEqual([before.cached_connections, before.last_sync_at], [0, null])
     await device.connect()

@@ -5,16 +5,16 @@ import { rotateNow } from '../../src/device/connections/members.ts'
 import { AppError } from '../../src/errors.ts'
 import { connections } from '../../src/handlers/connections.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
-import { type Desk, connected, newPaper, three, verifies, worldOf } from '../world/world.ts'
+import { type DeviceUser, connected, newPaper, three, verifies, worldOf } from '../world/world.ts'
 import { at, confirmAt } from '../world/requests.ts'
 import { away, instead } from '../world/interceptor.ts'
 
 const signedOut = { last_device: true, forget: false }
 
 /** Returns the error of a request for the words, as `state: message` or `code: message`. */
-async function refused(desk: Desk, id: string): Promise<string> {
+async function refused(user: DeviceUser, id: string): Promise<string> {
   try {
-    await connections.code({ id }, at(desk))
+    await connections.code({ id }, at(user))
   } catch (error) {
     assert(error instanceof AppError)
     return `${error.details.state ?? error.code}: ${error.message}`
@@ -22,10 +22,10 @@ async function refused(desk: Desk, id: string): Promise<string> {
   return assert.fail('there are words')
 }
 
-async function confirm(desk: Desk, user_id: string) {
-  await trustCards.create({ body: { user_id } }, at(desk))
-  await trustCards.list({ limit: 50 }, at(desk))
-  await confirmAt(desk, user_id)
+async function confirm(user: DeviceUser, user_id: string) {
+  await trustCards.create({ body: { user_id } }, at(user))
+  await trustCards.list({ limit: 50 }, at(user))
+  await confirmAt(user, user_id)
 }
 
 /** Returns the error of an owner who has to confirm the new keys of Bob. */
@@ -41,7 +41,7 @@ describe('after a member was reset', () => {
   it('the error names the confirming member on each side, and after the confirmation there are words', async (t) => {
     const { world, ada, cy, id } = await three(t)
     const anew = await world.reset('bob')
-    for (const desk of [anew, ada, cy]) await desk.sync()
+    for (const user of [anew, ada, cy]) await user.sync()
     const there = `"countersignd trust confirm ${anew.id}" on a device of that owner.`
     const without = ` Without a confirmation, the other members get a new secret within ten minutes ("countersignd rotate ${id}" creates it now), and "bob" gets no secret.`
     assert.equal(
@@ -54,7 +54,7 @@ describe('after a member was reset', () => {
     )
     assert.equal(await refused(ada, id), `${confirmHere(anew.id, id, 'not followed')}${without}`)
     await confirm(ada, anew.id)
-    for (const desk of [anew, cy]) await desk.sync()
+    for (const user of [anew, cy]) await user.sync()
     world.later()
     assert(await verifies(anew, ada, id))
     assert(await verifies(cy, anew, id))
@@ -79,7 +79,7 @@ describe('after a member was reset', () => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const anew = await world.reset('ada')
-    for (const desk of [anew, bob]) await desk.sync()
+    for (const user of [anew, bob]) await user.sync()
     assert.match(await refused(anew, id), /your new keys first, but no owner is left.*create a new/)
     assert.match(
       await refused(bob, id),
@@ -123,8 +123,8 @@ describe('after a member signed out of the last device', () => {
   it('the others rotate within ten minutes, or manually', async (t) => {
     const { ada, bob, cy, id } = await three(t)
     await bob.flow.end(signedOut)
-    for (const desk of [ada, cy]) await desk.sync()
-    for (const desk of [ada, cy]) assert.match(await refused(desk, id), rotates(id))
+    for (const user of [ada, cy]) await user.sync()
+    for (const user of [ada, cy]) assert.match(await refused(user, id), rotates(id))
   })
 })
 

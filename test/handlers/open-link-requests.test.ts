@@ -11,7 +11,7 @@ import type { OpenLinkRequest } from '../../src/api/rest/open-links.ts'
 import { approveRequest } from '../../src/device/connections/connections.ts'
 import { AppError } from '../../src/errors.ts'
 import { openLinkRequests } from '../../src/handlers/invitations.ts'
-import { type Desk, type World, worldOf } from '../world/world.ts'
+import { type DeviceUser, type World, worldOf } from '../world/world.ts'
 import { lettersIn } from '../service/letters.ts'
 import { at } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
@@ -30,7 +30,7 @@ async function mailedToken({ mail }: World, email: string): Promise<string> {
 /** Makes a confirmed request of Bob at a link of Ada’s. */
 async function asked(
   world: World,
-  ada: Desk,
+  ada: DeviceUser,
   { email = 'bob@example.org', preset_id = null as string | null } = {},
 ): Promise<OpenLinkRequest> {
   const { openLinkPages, confirmationPages } = world.server.open
@@ -43,11 +43,12 @@ async function asked(
   return request ?? assert.fail('nobody asked')
 }
 
-const approve = (desk: Desk, id: string, machine: Account | null = null) =>
-  openLinkRequests.approve({ id }, at(desk, machine))
-const connectionsOf = async (desk: Desk) => (await desk.account().connections.list({})).items
+const approve = (user: DeviceUser, id: string, machine: Account | null = null) =>
+  openLinkRequests.approve({ id }, at(user, machine))
+const connectionsOf = async (user: DeviceUser) => (await user.account().connections.list({})).items
 /** Returns the connections with secrets stored on this device. */
-const secretsAt = ({ state }: Desk) => state.secrets.ids().filter((id) => id.startsWith('con_'))
+const secretsAt = ({ state }: DeviceUser) =>
+  state.secrets.ids().filter((id) => id.startsWith('con_'))
 
 /** Returns Ada with a waiting request. */
 async function waiting(t: TestContext) {
@@ -78,7 +79,7 @@ test('approving again returns the same, on any device of the account', async (t)
   const { ada, world, request } = await waiting(t)
   const second = await world.further(ada, 'phone')
   const approved = await approve(ada, request.id)
-  for (const desk of [ada, second]) assert.deepEqual(await approve(desk, request.id), approved)
+  for (const user of [ada, second]) assert.deepEqual(await approve(user, request.id), approved)
   assert.equal((await connectionsOf(ada)).length, 1)
   assert.equal((await ada.account().invitations.list({})).sent.length, 1)
 })
@@ -92,9 +93,9 @@ test('two devices approve at the same moment: one connection, which both get', a
   assert.deepEqual([connection?.id, others], [one.connection_id, []])
   // The connection that the loser made is deleted once no device can ask for it any longer.
   world.later(60 * 24 * 8)
-  for (const desk of [ada, second]) {
-    await desk.sync()
-    assert.deepEqual(secretsAt(desk), [one.connection_id])
+  for (const user of [ada, second]) {
+    await user.sync()
+    assert.deepEqual(secretsAt(user), [one.connection_id])
   }
 })
 
@@ -134,9 +135,9 @@ test('declined, foreign and unknown requests: nothing is made', async (t) => {
   await rejects('not_found', approve(ada, '..'))
   await ada.account().openLinkRequests.decline({ id: request.id })
   await rejects('invalid_state', approve(ada, request.id), { state: 'declined' })
-  for (const desk of [ada, bob]) {
-    assert.deepEqual(await connectionsOf(desk), [])
-    assert.deepEqual(secretsAt(desk), [])
+  for (const user of [ada, bob]) {
+    assert.deepEqual(await connectionsOf(user), [])
+    assert.deepEqual(secretsAt(user), [])
   }
 })
 

@@ -16,7 +16,7 @@ import { trust } from '../../src/handlers/trust-cards.ts'
 import { status } from '../../src/handlers/status.ts'
 import { verificationLog, verify } from '../../src/handlers/verify.ts'
 import { MINUTE, keyOf } from '../device/bench.ts'
-import { newWorld, type Desk, type World } from '../world/world.ts'
+import { newWorld, type DeviceUser, type World } from '../world/world.ts'
 import { at } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
@@ -28,13 +28,13 @@ async function people(t: TestContext) {
   return { world, ada: await world.person('ada'), bob: await world.person('bob') }
 }
 
-const switchTo = (desk: Desk, public_code: boolean) =>
-  preferences.update({ body: { public_code } }, at(desk))
-const codeOf = async (desk: Desk) => (await profile.read({}, at(desk))).public_code
-const isActive = async (desk: Desk) => (await status.read({}, at(desk))).global_key_active
-const lookUp = (desk: Desk, words: string, machine: Account | null = null) =>
-  verify.public({ body: { words } }, at(desk, machine))
-const logged = ({ state }: Desk) =>
+const switchTo = (user: DeviceUser, public_code: boolean) =>
+  preferences.update({ body: { public_code } }, at(user))
+const codeOf = async (user: DeviceUser) => (await profile.read({}, at(user))).public_code
+const isActive = async (user: DeviceUser) => (await status.read({}, at(user))).global_key_active
+const lookUp = (user: DeviceUser, words: string, machine: Account | null = null) =>
+  verify.public({ body: { words } }, at(user, machine))
+const logged = ({ state }: DeviceUser) =>
   state.verifications.page(50, null).map(({ method, outcome }) => `${method} ${outcome}`)
 
 describe('the public code', () => {
@@ -137,7 +137,7 @@ describe('the public code', () => {
 /**
  * Adds Bob to a connection of Ada’s; returns a function for the words that he reads there now.
  */
-function connection(world: World, desk: Desk, bob: string): () => string {
+function connection(world: World, user: DeviceUser, bob: string): () => string {
   const id = newId('con_', world.clock.ms)
   const [key, head] = [keyOf(id), keyOf('head')]
   const row = {
@@ -145,12 +145,12 @@ function connection(world: World, desk: Desk, bob: string): () => string {
     name: 'Bank',
     epoch: 1,
     head,
-    members: [desk.id, bob].map((user_id) => ({ user_id, display_name: user_id })),
+    members: [user.id, bob].map((user_id) => ({ user_id, display_name: user_id })),
     hold: null,
     updated_at: 1,
   }
-  desk.state.connections.put(row)
-  const { vault, codes } = desk.device()
+  user.state.connections.put(row)
+  const { vault, codes } = user.device()
   vault.put(id, key)
   codes.putConnection(row)
   const subject = parseId('con_', id)
@@ -160,15 +160,15 @@ function connection(world: World, desk: Desk, bob: string): () => string {
 
 describe('a public look-up of words', () => {
   /** Restarts Ada’s device; records what it sends to the account server. */
-  function counted(ada: Desk) {
+  function counted(ada: DeviceUser) {
     const sent: unknown[] = []
-    const desk = ada.restart(
+    const user = ada.restart(
       instead('lookups', 'create', (honest) => async (input) => {
         sent.push(input)
         return honest(input)
       }),
     )
-    return { desk, sent }
+    return { user, sent }
   }
   const nothing = { found: false, ambiguous: false, matches: [] }
 
@@ -176,10 +176,10 @@ describe('a public look-up of words', () => {
     const { world, ada, bob } = await people(t)
     await switchTo(bob, true)
     const { words } = (await codeOf(bob)) ?? assert.fail('no code')
-    const { desk, sent } = counted(ada)
-    await desk.sync()
-    connection(world, desk, bob.id)
-    const answer = await lookUp(desk, words.toUpperCase())
+    const { user, sent } = counted(ada)
+    await user.sync()
+    connection(world, user, bob.id)
+    const answer = await lookUp(user, words.toUpperCase())
     assert.partialDeepStrictEqual(answer, {
       found: true,
       conclusive: true,
@@ -194,10 +194,10 @@ describe('a public look-up of words', () => {
       checked_at: new Date(world.clock.ms).toISOString(),
     })
     assert.deepEqual(sent, [{ body: { words: parseWords(words, 3).indices } }])
-    assert.equal(logged(desk)[0], 'public verified')
+    assert.equal(logged(user)[0], 'public verified')
     await switchTo(bob, false)
-    assert.partialDeepStrictEqual(await lookUp(desk, words), { ...nothing, conclusive: true })
-    assert.equal(logged(desk)[0], 'public not_verified')
+    assert.partialDeepStrictEqual(await lookUp(user, words), { ...nothing, conclusive: true })
+    assert.equal(logged(user)[0], 'public not_verified')
   })
 
   it('that match nothing, with incomplete local data: inconclusive', async (t) => {
@@ -222,10 +222,10 @@ describe('a public look-up of words', () => {
     const { world, ada, bob } = await people(t)
     await ada.sync()
     const says = connection(world, ada, bob.id)
-    for (const desk of [ada, bob]) await switchTo(desk, true)
+    for (const user of [ada, bob]) await switchTo(user, true)
     const inRow = () => ada.state.wrongTries.get({ caller: 'tok_1', expected: false })?.in_row ?? 0
-    const tried = async (words: string, count: number, desk = ada) => {
-      await lookUp(desk, words).catch(() => undefined)
+    const tried = async (words: string, count: number, user = ada) => {
+      await lookUp(user, words).catch(() => undefined)
       assert.equal(inRow(), count)
     }
     await tried(NOBODYS, 1)
@@ -242,10 +242,10 @@ describe('a public look-up of words', () => {
 
   it('of a connection: sends nothing, and counts once', async (t) => {
     const { world, ada, bob } = await people(t)
-    const { desk, sent } = counted(ada)
-    await desk.sync()
-    const says = connection(world, desk, bob.id)
-    const answer = await lookUp(desk, says())
+    const { user, sent } = counted(ada)
+    await user.sync()
+    const says = connection(world, user, bob.id)
+    const answer = await lookUp(user, says())
     assert.deepEqual([answer.found, answer.ambiguous], [true, false])
     assert.partialDeepStrictEqual(answer.matches, [
       { kind: 'connection', assurance_level: 'connection', match: { member_id: bob.id } },
@@ -254,53 +254,53 @@ describe('a public look-up of words', () => {
     // Used words are not evidence a second time, here or at the account server. They still count
     // as known.
     const replayed = { ...nothing, conclusive: false, replayed: true, echo: false }
-    assert.partialDeepStrictEqual(await lookUp(desk, says()), {
+    assert.partialDeepStrictEqual(await lookUp(user, says()), {
       ...replayed,
       first_verified_at: answer.checked_at,
     })
-    assert.equal(logged(desk)[0], 'public not_verified')
-    const again = await verify.words({ body: { words: says() } }, at(desk))
+    assert.equal(logged(user)[0], 'public not_verified')
+    const again = await verify.words({ body: { words: says() } }, at(user))
     assert.deepEqual([again.verified, again.replayed], [false, true])
     world.later()
     const words = says()
-    await verify.words({ body: { words } }, at(desk))
-    assert.partialDeepStrictEqual(await lookUp(desk, words), replayed)
+    await verify.words({ body: { words } }, at(user))
+    assert.partialDeepStrictEqual(await lookUp(user, words), replayed)
     assert.deepEqual(sent, [])
   })
 
   it('of the own words: sends nothing, and matches no account', async (t) => {
     const { world, ada, bob } = await people(t)
     await switchTo(ada, true)
-    const { desk, sent } = counted(ada)
-    await desk.sync()
-    connection(world, desk, bob.id)
-    const id = desk.state.connections.all()[0]?.id ?? ''
+    const { user, sent } = counted(ada)
+    await user.sync()
+    connection(world, user, bob.id)
+    const id = user.state.connections.all()[0]?.id ?? ''
     const echo = { ...nothing, conclusive: false, replayed: false, echo: true }
-    assert.partialDeepStrictEqual(await lookUp(desk, desk.words(id) ?? ''), echo)
-    assert.equal(logged(desk)[0], 'public echo')
+    assert.partialDeepStrictEqual(await lookUp(user, user.words(id) ?? ''), echo)
+    assert.equal(logged(user)[0], 'public echo')
     assert.deepEqual(sent, [])
-    const { words } = (await codeOf(desk)) ?? assert.fail('no code')
-    assert.partialDeepStrictEqual(await lookUp(desk, words), echo)
-    assert.equal(logged(desk)[0], 'public echo')
+    const { words } = (await codeOf(user)) ?? assert.fail('no code')
+    assert.partialDeepStrictEqual(await lookUp(user, words), echo)
+    assert.equal(logged(user)[0], 'public echo')
     assert.equal(sent.length, 1)
-    assert.equal((await lookUp(desk, NOBODYS)).conclusive, true)
+    assert.equal((await lookUp(user, NOBODYS)).conclusive, true)
   })
 
   it('of a guest: sends nothing; after its end the words match nothing', async (t) => {
     const { world, ada } = await people(t)
-    const { desk, sent } = counted(ada)
-    const member = await desk.account().externalMembers.create({
+    const { user, sent } = counted(ada)
+    const member = await user.account().externalMembers.create({
       body: { display_name: 'Maria Muster' },
     })
     const body = { label: 'Plumber', expires_in: 3600, external_member_id: member.id }
-    const { id, url } = await guestCodes.create({ body }, at(desk))
+    const { id, url } = await guestCodes.create({ body }, at(user))
     const subject = parseId('gst_', id)
     const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
     const read = codeReader(
       codeKey({ label: LABEL.guest, key, subject, epoch: 1, head: ZERO_HEAD }),
     )
     const says = () => wordsAt(read(windowOf(world.clock.ms), subject)).join(' ')
-    const { matches } = await lookUp(desk, says())
+    const { matches } = await lookUp(user, says())
     const external_member = { id: member.id, display_name: 'Maria Muster' }
     assert.partialDeepStrictEqual(matches, [
       {
@@ -311,23 +311,23 @@ describe('a public look-up of words', () => {
     ])
     assert.equal(sent.length, 0)
     world.later(60)
-    assert.partialDeepStrictEqual(await lookUp(desk, says()), nothing)
+    assert.partialDeepStrictEqual(await lookUp(user, says()), nothing)
     assert.equal(sent.length, 1)
   })
 
   it('that are not on the list, or not three: rejected like in verify, and nothing is sent', async (t) => {
     const { ada } = await people(t)
-    const { desk, sent } = counted(ada)
-    await rejects('word_count', lookUp(desk, 'matador carload'))
-    await rejects('unknown_word', lookUp(desk, 'matador carload recdee'))
-    assert.deepEqual([sent, logged(desk)], [[], []])
+    const { user, sent } = counted(ada)
+    await rejects('word_count', lookUp(user, 'matador carload'))
+    await rejects('unknown_word', lookUp(user, 'matador carload recdee'))
+    assert.deepEqual([sent, logged(user)], [[], []])
   })
 
   it('is rate-limited', async (t) => {
     const { ada } = await people(t)
-    const { desk, sent } = counted(ada)
-    for (let i = 0; i < 20; i++) await lookUp(desk, NOBODYS)
-    await rejects('rate_limited', lookUp(desk, NOBODYS))
+    const { user, sent } = counted(ada)
+    for (let i = 0; i < 20; i++) await lookUp(user, NOBODYS)
+    await rejects('rate_limited', lookUp(user, NOBODYS))
     assert.equal(sent.length, 20)
   })
 
@@ -383,16 +383,16 @@ describe('a public look-up of words', () => {
         stamps: stamps.map((one) => ({ id: newId('stm_', 1), stamp: one })),
         echo: false,
       }
-      const desk = ada.restart(instead('lookups', 'create', () => async () => answer))
-      const { found: isFound, ambiguous, matches } = await lookUp(desk, NOBODYS)
+      const user = ada.restart(instead('lookups', 'create', () => async () => answer))
+      const { found: isFound, ambiguous, matches } = await lookUp(user, NOBODYS)
       assert.deepEqual([isFound, ambiguous], [kinds.length > 0, kinds.length > 1])
       assert.deepEqual(
         matches.map(({ kind, assurance_level }) => `${kind} ${assurance_level}`),
         kinds,
       )
-      assert.equal(logged(desk)[0], `public ${outcome}`)
-      await desk.sync()
-      const { items } = await verificationLog.list({ limit: 50 }, at(desk))
+      assert.equal(logged(user)[0], `public ${outcome}`)
+      await user.sync()
+      const { items } = await verificationLog.list({ limit: 50 }, at(user))
       const found = answer.accounts.map(({ profile: { id, display_name } }) => {
         return { kind: 'account', speaker: 'other', user_id: id, display_name }
       })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { storeFacts } from '../../src/device/identity/identity.ts'
-import { openSeat } from '../../src/device/session/session.ts'
+import { openDeviceSession } from '../../src/device/session/session.ts'
 import { AppError } from '../../src/errors.ts'
 import { status } from '../../src/handlers/status.ts'
 import { enrolled } from '../device/enrolled.ts'
@@ -36,17 +36,17 @@ it('the status of a device that awaits approval shows an ended session, too', as
   const device = await enrolled(t)
   const { keys: _, keyLog: __, ...facts } = device.identity
   storeFacts(device.state, { ...facts, approved: false })
-  const seat = openSeat({
+  const deviceSession = openDeviceSession({
     state: device.state,
     keychain: device.store,
     accountOf: () => ({ ...device.account, context: { ...device.account.context, read: ended } }),
     deviceOf: () => device,
     taken: () => undefined,
   })
-  const context = contextOf({ ...device, seat })
+  const context = contextOf({ ...device, deviceSession })
   const before = await status.read({}, context)
   assert.deepEqual([before.authenticated, /waits for approval/.test(before.summary)], [true, true])
-  await rejects('not_signed_in', seat.account().context.read({}))
+  await rejects('not_signed_in', deviceSession.account().context.read({}))
   const after = await status.read({}, context)
   assert.deepEqual([after.authenticated, after.summary], [false, 'The session is no good.'])
 })

@@ -17,7 +17,7 @@ import { AppError } from '../../src/errors.ts'
 import { profile } from '../../src/handlers/account.ts'
 import { trust, trustCards } from '../../src/handlers/trust-cards.ts'
 import { keyOf } from '../device/bench.ts'
-import { newWorld, type Desk, type World } from '../world/world.ts'
+import { newWorld, type DeviceUser, type World } from '../world/world.ts'
 import { at, confirmAt } from '../world/requests.ts'
 import { paged } from '../world/paged.ts'
 import { rejects } from '../rejects.ts'
@@ -25,20 +25,21 @@ import { instead } from '../world/interceptor.ts'
 
 const NUMBER = /^\d{5}( \d{5}){11}$/
 
-const follow = (desk: Desk, user_id: string) => trustCards.create({ body: { user_id } }, at(desk))
-const update = (desk: Desk, id: string, body: { note?: string } = {}) =>
-  trustCards.update({ id, body }, at(desk))
-const listed = async (desk: Desk): Promise<TrustCard[]> =>
-  (await trustCards.list({ limit: 50 }, at(desk))).items
-const first = async (desk: Desk): Promise<TrustCard> =>
-  (await listed(desk))[0] ?? assert.fail('nobody is followed')
-const rename = (desk: Desk, display_name: string) =>
-  profile.update({ body: { display_name } }, at(desk))
+const follow = (user: DeviceUser, user_id: string) =>
+  trustCards.create({ body: { user_id } }, at(user))
+const update = (user: DeviceUser, id: string, body: { note?: string } = {}) =>
+  trustCards.update({ id, body }, at(user))
+const listed = async (user: DeviceUser): Promise<TrustCard[]> =>
+  (await trustCards.list({ limit: 50 }, at(user))).items
+const first = async (user: DeviceUser): Promise<TrustCard> =>
+  (await listed(user))[0] ?? assert.fail('nobody is followed')
+const rename = (user: DeviceUser, display_name: string) =>
+  profile.update({ body: { display_name } }, at(user))
 
 interface Two {
   readonly world: World
-  readonly ada: Desk
-  readonly bob: Desk
+  readonly ada: DeviceUser
+  readonly bob: DeviceUser
   readonly card: TrustCard
 }
 
@@ -51,11 +52,11 @@ async function two(t: TestContext): Promise<Two> {
 }
 
 /** Returns the key log of an account as the account server stores it. */
-const logOf = async (desk: Desk, id: string) =>
-  (await desk.account().keyLogs.read({ account: id })).entries
+const logOf = async (user: DeviceUser, id: string) =>
+  (await user.account().keyLogs.read({ account: id })).entries
 
 /** Restarts Ada’s device at a server that shows other entries of Bob’s key log. */
-const shown = (ada: Desk, bob: string, entries: readonly string[] | null): Desk =>
+const shown = (ada: DeviceUser, bob: string, entries: readonly string[] | null): DeviceUser =>
   ada.restart(
     instead('keyLogs', 'read', (honest) => async (input) => {
       if (input.account !== bob) return honest(input)
@@ -341,9 +342,9 @@ describe('a dishonest server', () => {
 })
 
 describe('the history of a card', () => {
-  const history = (desk: Desk, id: string, limit = 50) =>
+  const history = (user: DeviceUser, id: string, limit = 50) =>
     every(({ cursor }) =>
-      trustCards.history({ id, limit, ...(cursor === undefined ? {} : { cursor }) }, at(desk)),
+      trustCards.history({ id, limit, ...(cursor === undefined ? {} : { cursor }) }, at(user)),
     )
 
   it('contains actions and changes of keys, the same with pages of any size', async (t) => {
@@ -400,7 +401,7 @@ describe('the history of a card', () => {
   it('accepts an invented time in an entry', async (t) => {
     const { world, ada } = await two(t)
     const eve = await world.person('eve')
-    const { device: by, kid, keys, keyLog } = eve.seat.identity()!
+    const { device: by, kid, keys, keyLog } = eve.deviceSession.identity()!
     const log = await keyLog()
     const late = addDevice({
       log,
@@ -448,10 +449,10 @@ describe('other callers', () => {
   it('a device that signed out meanwhile stores nothing', async (t) => {
     const { world, ada } = await two(t)
     const eve = await world.person('eve')
-    const leaving: Desk = ada.restart(
+    const leaving: DeviceUser = ada.restart(
       instead('trustCards', 'create', (honest) => async (input) => {
         const made = await honest(input)
-        await leaving.seat.leave()
+        await leaving.deviceSession.leave()
         return made
       }),
     )

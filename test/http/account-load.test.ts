@@ -104,11 +104,11 @@ function useUp(server: TestServer, subject: string, { writes }: { writes: number
   db.close()
 }
 
-const write = (server: TestServer, { held }: Device) =>
-  askProven(server, 'POST', '/api/v1/tags', held, { body: { name: 'Family' } })
+const write = (server: TestServer, { credentials }: Device) =>
+  askProven(server, 'POST', '/api/v1/tags', credentials, { body: { name: 'Family' } })
 
-for (const whose of ['device', 'account'] as const)
-  it(`a used-up write allowance of the ${whose} gets Retry-After, and reads still work`, async (t) => {
+for (const limitOf of ['device', 'account'] as const)
+  it(`a used-up write allowance of the ${limitOf} gets Retry-After, and reads still work`, async (t) => {
     const server = await startAccountServer(t)
     const [ada, bob] = [
       await signIn(server, 'ada@example.org'),
@@ -116,13 +116,13 @@ for (const whose of ['device', 'account'] as const)
     ]
     useUp(
       server,
-      whose === 'device' ? ada.device : ada.id,
-      whose === 'device' ? CALLER_SHARE : ACCOUNT_SHARE,
+      limitOf === 'device' ? ada.device : ada.id,
+      limitOf === 'device' ? CALLER_SHARE : ACCOUNT_SHARE,
     )
     const { status, json, headers } = await write(server, ada)
     assert.equal(`${status} ${(json as { error: string }).error}`, '429 rate_limited')
     assert.match(headers['retry-after'] ?? '', /^[1-9]\d?$/)
-    assert.equal((await askProven(server, 'GET', '/api/v1/tags', ada.held)).status, 200)
+    assert.equal((await askProven(server, 'GET', '/api/v1/tags', ada.credentials)).status, 200)
     assert.equal((await write(server, bob)).status, 201)
   })
 
@@ -132,8 +132,8 @@ it('an account without write allowance can still end a device and a session', as
   useUp(server, ada.id, ACCOUNT_SHARE)
   assert.equal((await write(server, ada)).status, 429)
   const body = { entry: 'a.b.c' }
-  const { json } = await askProven(server, 'POST', '/device/v1/key-logs', ada.held, { body })
+  const { json } = await askProven(server, 'POST', '/device/v1/key-logs', ada.credentials, { body })
   assert.equal((json as { error: string }).error, 'validation_failed')
-  const ended = await askProven(server, 'DELETE', '/device/v1/session/current', ada.held)
+  const ended = await askProven(server, 'DELETE', '/device/v1/session/current', ada.credentials)
   assert.equal(ended.status, 204)
 })

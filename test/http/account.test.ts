@@ -101,7 +101,10 @@ describe('the account server’s listener', () => {
 
   test('a machine token is a bearer token, and a session token is not', async () => {
     const made = async (path: string, body: object) =>
-      (await askProven(server, 'POST', path, ada.held, { body })).json as Record<string, string>
+      (await askProven(server, 'POST', path, ada.credentials, { body })).json as Record<
+        string,
+        string
+      >
     const key = newDeviceKeys().auth
     const { id: organisation_id } = await made('/api/v1/org', { name: 'Example' })
     const machine = await made('/device/v1/machines', {
@@ -132,7 +135,7 @@ describe('the account server’s listener', () => {
     const bound = await askProven(server, 'GET', CONTEXT, { key, token })
     assert.equal(says(bound), '401 invalid_token')
     assert.match(String(bound.headers['www-authenticate']), /^Bearer error="invalid_token"/)
-    const { token: own } = ada.held
+    const { token: own } = ada.credentials
     assert.equal(await ask({ Authorization: `Bearer ${own}` }), '401 invalid_token')
   })
 
@@ -168,13 +171,13 @@ describe('the account server’s listener', () => {
         server,
         'POST',
         '/api/v1/org',
-        { ...ada.held, token },
+        { ...ada.credentials, token },
         {
           body: { name: 'Once' },
           headers: { 'Idempotency-Key': 'across-sessions' },
         },
       )
-    const first = await make(ada.held.token)
+    const first = await make(ada.credentials.token)
     assert.equal(first.status, 201)
     const session = await signInAgain()
     const second = await make(session)

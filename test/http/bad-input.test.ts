@@ -30,7 +30,7 @@ afterEach(async () => {
   assert.equal((await daemon.request('GET', '/health')).status, 200)
 })
 
-interface Told {
+interface ErrorBody {
   error: string
   message: string
   issues?: { path: string; message: string }[]
@@ -38,8 +38,8 @@ interface Told {
   word?: string
   suggestions?: string[]
 }
-const told = ({ json }: Answer) => json as Told
-const says = (answer: Answer) => `${answer.status} ${told(answer)?.error}`
+const errorIn = ({ json }: Answer) => json as ErrorBody
+const says = (answer: Answer) => `${answer.status} ${errorIn(answer)?.error}`
 
 /** Replaces the placeholders CON and GST by the ids of this test. */
 const fill = (text: string) => text.replace('CON', connection).replace('GST', guest)
@@ -127,7 +127,7 @@ describe('bodies', () => {
       const sent = body === null ? 'null' : body
       const answer = await daemon.request(method, target, { token, body: sent })
       assert.equal(says(answer), expected)
-      const { message, issues } = told(answer)
+      const { message, issues } = errorIn(answer)
       assert.match(message, /\S/)
       if (path === undefined) return
       assert.equal(issues?.[0]?.path, path)
@@ -146,7 +146,7 @@ describe('bodies', () => {
     ] as const) {
       const answer = await daemon.request('POST', fill(path), { token, body: wrong })
       assert.equal(says(answer), VALIDATION)
-      const { message, issues } = told(answer)
+      const { message, issues } = errorIn(answer)
       assert.match(message, either)
       assert.deepEqual([issues?.length, issues?.[0]?.path], [1, field])
     }
@@ -179,7 +179,7 @@ describe('bodies', () => {
 })
 
 describe('words', () => {
-  const words: [words: unknown, says: string, details: Partial<Told>][] = [
+  const words: [words: unknown, says: string, details: Partial<ErrorBody>][] = [
     ['', '422 word_count', { found: 0 }],
     ['   ', '422 word_count', { found: 0 }],
     ['matador', '422 word_count', { found: 1 }],
@@ -198,8 +198,8 @@ describe('words', () => {
         body: { words: given },
       })
       assert.equal(says(answer), expected)
-      assert.partialDeepStrictEqual(told(answer), details)
-      if (expected.endsWith('unknown_word')) assert(Array.isArray(told(answer).suggestions))
+      assert.partialDeepStrictEqual(errorIn(answer), details)
+      if (expected.endsWith('unknown_word')) assert(Array.isArray(errorIn(answer).suggestions))
     })
 
   test('a misheard word gets suggestions', async () => {
@@ -207,7 +207,7 @@ describe('words', () => {
       token,
       body: { words: 'matador carlod recede' },
     })
-    assert(told(answer).suggestions?.includes('carload'))
+    assert(errorIn(answer).suggestions?.includes('carload'))
   })
 })
 

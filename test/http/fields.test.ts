@@ -224,9 +224,13 @@ for (const [body, type, says] of forms)
       body,
       headers,
     })
-    const told = json as { error?: string; error_description?: string; input?: { body: unknown } }
-    assert.deepEqual(told.error ?? told.input?.body, says)
-    if (says === 'invalid_request') assert.match(told.error_description ?? '', /form/)
+    const message = json as {
+      error?: string
+      error_description?: string
+      input?: { body: unknown }
+    }
+    assert.deepEqual(message.error ?? message.input?.body, says)
+    if (says === 'invalid_request') assert.match(message.error_description ?? '', /form/)
   })
 
 test('a parameter cannot reach the prototype of the form', () => {

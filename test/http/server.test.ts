@@ -73,13 +73,13 @@ async function* pieces(id: string): AsyncIterable<Uint8Array> {
 const left = new EventEmitter()
 /** Yields one event, then nothing. After `ID: goes on` it yields a second event and ends. */
 const silence = (id: string): AsyncIterable<Uint8Array> => {
-  let told = 0
+  let reports = 0
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
-        if (told === 1) await once(left, `${id}: goes on`)
-        return told++ < 2
-          ? { done: false, value: encoder.encode(`data: ${told === 1 ? 'one' : 'two'}\n\n`) }
+        if (reports === 1) await once(left, `${id}: goes on`)
+        return reports++ < 2
+          ? { done: false, value: encoder.encode(`data: ${reports === 1 ? 'one' : 'two'}\n\n`) }
           : { done: true, value: undefined }
       },
       async return() {

@@ -68,10 +68,10 @@ afterEach(async () => {
 async function start(): Promise<Case> {
   const wait = latch()
   let count = 0
-  let told: () => void = () => undefined
+  let error: () => void = () => undefined
   const begin = () => {
     count++
-    told()
+    error()
   }
   const server = await listen({
     bind: '127.0.0.1',
@@ -124,7 +124,7 @@ async function start(): Promise<Case> {
       `${method} ${target} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n`,
     answer: wait.open,
     async begun(wanted) {
-      while (count < wanted) await new Promise<void>((resolve) => (told = resolve))
+      while (count < wanted) await new Promise<void>((resolve) => (error = resolve))
     },
   }
 }

@@ -89,8 +89,8 @@ describe('texts of callers', () => {
           issues?: { path: string; message: string }[]
         }
         assert.equal(`${status} ${error}`, '422 validation_failed', what)
-        const told = issues.find(({ path }) => path === field)
-        assert.match(told?.message ?? '', /\S/, `${what}: told at ${field}`)
+        const issue = issues.find(({ path }) => path === field)
+        assert.match(issue?.message ?? '', /\S/, `${what}: told at ${field}`)
         assert(JSON.stringify(json).length < 4000, 'the answer does not grow with it')
       }
       const { status, json } = await send('a'.repeat(1024 * 1024))

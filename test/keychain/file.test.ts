@@ -120,13 +120,13 @@ const atRunTime: [string, string | false, (path: string) => void][] = [
   ],
 ]
 
-for (const [what, skip, spoil] of atRunTime) {
+for (const [what, skip, damage] of atRunTime) {
   test(`a sealed file that is ${what} is rejected`, { skip }, async (t) => {
     const dir = freshFolder(t)
     const keychain = await openAt(dir)
     keychain.set('name', 'secret')
     const path = sealedIn(dir)
-    spoil(path)
+    damage(path)
     assert.throws(() => keychain.get('name'), {
       name: 'AppError',
       code: 'keychain_locked',

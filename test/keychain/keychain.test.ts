@@ -152,12 +152,12 @@ const starts: [string, keyof typeof EXIT, RegExp, string | false, (dir: string) 
   ],
 ]
 
-for (const [what, exit, message, skip, spoil] of starts) {
+for (const [what, exit, message, skip, damage] of starts) {
   test(`does not start with ${what}`, { skip }, async (t) => {
     const dir = freshFolder(t)
     const keychain = await openAt(dir)
     keychain.set('name', 'secret')
-    spoil(dir)
+    damage(dir)
     await assert.rejects(openAt(dir), { name: 'StartError', exit: EXIT[exit], message })
   })
 }

@@ -44,8 +44,8 @@ async function asking(
 
 async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
   const { isError = false, structuredContent } = await client.callTool({ name, arguments: args })
-  const told = structuredContent as Readonly<Record<string, unknown>> & { message: string }
-  return { isError, told }
+  const result = structuredContent as Readonly<Record<string, unknown>> & { message: string }
+  return { isError, result }
 }
 
 const json = (res: ServerResponse, status: number, body: string) =>
@@ -64,16 +64,16 @@ describe('the chosen scope', () => {
   for (const [scope, tool, required] of cases)
     it(`${scope}: ${tool} is ${required === null ? 'called' : 'rejected'}`, async (t) => {
       const { client, daemon } = await asking(t, (_req, res) => json(res, 200, '{}'), { scope })
-      const { isError, told } = await call(client, tool)
+      const { isError, result } = await call(client, tool)
       if (required === null) {
-        assert.deepEqual([isError, told, daemon.asked.length], [false, {}, 1])
+        assert.deepEqual([isError, result, daemon.asked.length], [false, {}, 1])
         return
       }
       assert.deepEqual(
-        [isError, told['error'], told['required_scope']],
+        [isError, result['error'], result['required_scope']],
         [true, 'insufficient_scope', required],
       )
-      assert.match(told.message, /countersignd mcp --scope (write|full)"/)
+      assert.match(result.message, /countersignd mcp --scope (write|full)"/)
       assert.deepEqual(daemon.asked, [], 'the daemon never hears of it')
     })
 })
@@ -99,8 +99,8 @@ describe('a request to the daemon', () => {
     const { client, daemon } = await asking(t, (_req, res) => json(res, 200, '{}'), {
       proven: false,
     })
-    const { isError, told } = await call(client, 'tags_list')
-    assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
+    const { isError, result } = await call(client, 'tags_list')
+    assert.deepEqual([isError, result['error']], [true, 'backend_unavailable'])
     assert.deepEqual(daemon.asked, [])
   })
 })
@@ -111,16 +111,16 @@ describe('an answer of the daemon', () => {
     const { client, reported } = await asking(t, (_req, res) =>
       json(res, 429, JSON.stringify(refusal)),
     )
-    const { isError, told } = await call(client, 'verify_words', { words: 'a b c' })
-    assert.deepEqual([isError, told], [true, refusal])
+    const { isError, result } = await call(client, 'verify_words', { words: 'a b c' })
+    assert.deepEqual([isError, result], [true, refusal])
     assert.deepEqual(reported, [])
   })
 
   it('that is missing, as the daemon stopped: the operation may have run', async (t) => {
     const { client, daemon } = await asking(t, (req) => req.socket.destroy())
-    const { isError, told } = await call(client, 'tags_create', { name: 'Bank' })
-    assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
-    assert.match(told.message, /may have taken effect nevertheless/)
+    const { isError, result } = await call(client, 'tags_create', { name: 'Bank' })
+    assert.deepEqual([isError, result['error']], [true, 'backend_unavailable'])
+    assert.match(result.message, /may have taken effect nevertheless/)
     assert.equal(daemon.asked.length, 1, 'asked once, not again')
   })
 
@@ -167,9 +167,9 @@ describe('an answer of the daemon', () => {
         for (const line of body.split(/(?<=\n\n)/)) res.write(line)
         res.end()
       })
-      const { isError, told } = await call(client, 'chat_turn', { message: 'Hi' })
-      if (wanted === null) assert.deepEqual([isError, told['error']], [true, error])
-      else assert.deepEqual([isError, told], [false, wanted])
+      const { isError, result } = await call(client, 'chat_turn', { message: 'Hi' })
+      if (wanted === null) assert.deepEqual([isError, result['error']], [true, error])
+      else assert.deepEqual([isError, result], [false, wanted])
       await daemon.left()
     })
 
@@ -178,8 +178,8 @@ describe('an answer of the daemon', () => {
       res.writeHead(200, { 'Content-Type': 'text/event-stream' })
       res.write(delta('Hel'), () => req.socket.destroy())
     })
-    const { isError, told } = await call(client, 'chat_turn', { message: 'Hi' })
-    assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
+    const { isError, result } = await call(client, 'chat_turn', { message: 'Hi' })
+    assert.deepEqual([isError, result['error']], [true, 'backend_unavailable'])
   })
 
   it('that is pending when the process ends: the connection is closed', async (t) => {

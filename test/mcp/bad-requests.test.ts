@@ -147,8 +147,8 @@ describe('an invalid request', () => {
     it(`${what}: ${status} ${error}`, async () => {
       const answer = await daemon.request('POST', '/mcp', { token, ...question })
       assert.equal(answer.status, status, answer.text)
-      const said = JSON.parse(answer.text) as { error: string | { code: number } }
-      assert.equal(typeof said.error === 'string' ? said.error : said.error.code, error)
+      const body = JSON.parse(answer.text) as { error: string | { code: number } }
+      assert.equal(typeof body.error === 'string' ? body.error : body.error.code, error)
     })
 
   for (const method of ['GET', 'DELETE', 'PUT', 'PATCH'])

@@ -9,11 +9,11 @@ const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA='
 
-const text = (said: string) => ({ type: 'text', text: said }) as const
+const text = (content: string) => ({ type: 'text', text: content }) as const
 const image = { type: 'image', data: PNG, mimeType: 'image/png' } as const
 const audio = { type: 'audio', data: WAV, mimeType: 'audio/wav' } as const
-const resource = (uri: string, mimeType: string, said: string) =>
-  ({ type: 'resource', resource: { uri, mimeType, text: said } }) as const
+const resource = (uri: string, mimeType: string, content: string) =>
+  ({ type: 'resource', resource: { uri, mimeType, text: content } }) as const
 
 interface Working {
   readonly notify: (notification: {
@@ -178,8 +178,8 @@ export function fixtures(): Server {
     const prompt = Object.hasOwn(PROMPTS, params.name) ? PROMPTS[params.name] : undefined
     if (prompt === undefined)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such prompt.')
-    const said = prompt.says(params.arguments ?? {})
-    return { messages: said.map((content) => ({ role: 'user', content })) as never }
+    const content = prompt.says(params.arguments ?? {})
+    return { messages: content.map((content) => ({ role: 'user', content })) as never }
   })
   return server
 }

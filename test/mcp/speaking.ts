@@ -45,8 +45,8 @@ export interface Reply {
 /** Returns the messages of an answer: one, or all of an event stream. */
 export function repliesOf({ text }: Answer): Reply[] {
   const data = text.match(/(?<=^data: ).+$/gm)
-  const said = (data ?? [text]).map((one) => JSON.parse(one) as Reply | Reply[])
-  return said.flat()
+  const replies = (data ?? [text]).map((one) => JSON.parse(one) as Reply | Reply[])
+  return replies.flat()
 }
 
 /** Sends a message and returns the answer. */

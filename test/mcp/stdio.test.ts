@@ -37,12 +37,12 @@ const clientOf = (
     version,
   )
 
-type Told = Readonly<Record<string, unknown>> & { readonly message: string }
+type ToolResult = Readonly<Record<string, unknown>> & { readonly message: string }
 
 /** Calls a tool; returns its result, and whether it is an error. */
 async function call(client: Client, name: string, args: Record<string, unknown> = {}) {
   const { isError = false, structuredContent } = await client.callTool({ name, arguments: args })
-  return { isError, told: structuredContent as Told }
+  return { isError, result: structuredContent as ToolResult }
 }
 
 describe('countersignd mcp', () => {
@@ -57,18 +57,18 @@ describe('countersignd mcp', () => {
         tools.map(({ name }) => name),
         toolsOf(rest).map(({ name }) => name),
       )
-      const { told } = await call(client, 'guest_codes_create', { label: 'Ann' })
+      const { result } = await call(client, 'guest_codes_create', { label: 'Ann' })
       const token = await daemon.token('read')
       const { json } = await daemon.request('GET', '/api/v1/guest-codes', { token })
-      assert.deepEqual((await call(client, 'guest_codes_list')).told, json)
+      assert.deepEqual((await call(client, 'guest_codes_list')).result, json)
       const { content } = await client.callTool({
         name: 'guest_codes_qr',
-        arguments: { id: told['id'], format: 'gif' },
+        arguments: { id: result['id'], format: 'gif' },
       })
       const [{ type, mimeType }] = content as unknown as [Record<string, unknown>]
       assert.deepEqual([type, mimeType], ['image', 'image/gif'])
       const chat = await call(client, 'chat_turn', { message: 'stamp' })
-      assert.equal(typeof chat.told['answer'], 'string')
+      assert.equal(typeof chat.result['answer'], 'string')
     })
 
   it('continues after the daemon was stopped and started again', async (t) => {
@@ -78,22 +78,22 @@ describe('countersignd mcp', () => {
     assert.equal((await call(client, 'tags_create', { name: 'Bank' })).isError, false)
     await first.stop()
     for (let times = 0; times < 2; times++) {
-      const { isError, told } = await call(client, 'tags_list')
-      assert.deepEqual([isError, told['error']], [true, 'backend_unavailable'])
-      assert.match(told.message, /Start it with "countersignd serve"/)
+      const { isError, result } = await call(client, 'tags_list')
+      assert.deepEqual([isError, result['error']], [true, 'backend_unavailable'])
+      assert.match(result.message, /Start it with "countersignd serve"/)
     }
     assert.equal((await client.listTools()).tools.length, toolsOf(rest).length)
     const second = await daemonAt(t, dir)
     assert.notEqual(second.address, first.address)
-    const { told } = await call(client, 'tags_list')
-    assert.equal((told['items'] as { name: string }[])[0]?.name, 'Bank')
+    const { result } = await call(client, 'tags_list')
+    assert.equal((result['items'] as { name: string }[])[0]?.name, 'Bank')
   })
 
   it('without a daemon it reports that, and leaves nothing behind', async (t) => {
     const dir = freshFolder(t)
     const client = await clientOf(t, dir)
-    const { isError, told } = await call(client, 'status_read')
-    assert.deepEqual([isError, /countersignd serve/.test(told.message)], [true, true])
+    const { isError, result } = await call(client, 'status_read')
+    assert.deepEqual([isError, /countersignd serve/.test(result.message)], [true, true])
     assert.deepEqual(readdirSync(dir), [])
     // The folder’s lock is free, too.
     const { code, stderr } = await countersignd(['status'], dir)
@@ -106,8 +106,8 @@ describe('countersignd mcp', () => {
     const env = { SVC_TOKEN: await daemon.token('read') }
     const client = await clientOf(t, dir, ['--scope', 'full'], { env })
     assert.equal((await call(client, 'tags_list')).isError, false)
-    const { isError, told } = await call(client, 'tags_create', { name: 'x' })
-    assert.deepEqual([isError, told['error']], [true, 'insufficient_scope'])
+    const { isError, result } = await call(client, 'tags_create', { name: 'x' })
+    assert.deepEqual([isError, result['error']], [true, 'insufficient_scope'])
   })
 
   it('an unknown scope is wrong usage', async (t) => {
@@ -126,8 +126,8 @@ describe('countersignd mcp', () => {
       const dir = freshFolder(t)
       await daemonAt(t, dir)
       const given = tool === 'tags_create' ? { name: 'x' } : {}
-      const { isError, told } = await call(await clientOf(t, dir, args), tool, given)
-      assert.equal(told['error'], refused ? 'insufficient_scope' : undefined)
+      const { isError, result } = await call(await clientOf(t, dir, args), tool, given)
+      assert.equal(result['error'], refused ? 'insufficient_scope' : undefined)
       assert.equal(isError, refused)
     })
 })

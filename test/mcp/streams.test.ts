@@ -35,7 +35,7 @@ function raw(t: TestContext, stateDir: string) {
       void child.stdin.write(
         `${typeof message === 'string' ? message : JSON.stringify(message)}\n`,
       ),
-    heard: async () =>
+    next: async () =>
       JSON.parse((await lines.next()).value as string) as Record<string, unknown> & {
         error?: { code: number }
       },
@@ -46,29 +46,29 @@ const REQUEST = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
 
 describe('the streams of countersignd mcp', () => {
   it('contain only the protocol, with any input', async (t) => {
-    const { say, heard } = raw(t, freshFolder(t))
+    const { say, next } = raw(t, freshFolder(t))
     say('this is not JSON')
     for (const line of ['[1, 2]', '{"id": 1}']) {
       say(line)
-      const { id, error } = await heard()
+      const { id, error } = await next()
       assert.deepEqual([id, error?.code], [null, -32600], line)
     }
     say({ jsonrpc: '2.0', id: 7, method: 'ping' })
-    assert.deepEqual(await heard(), { jsonrpc: '2.0', id: 7, result: {} })
+    assert.deepEqual(await next(), { jsonrpc: '2.0', id: 7, result: {} })
     say({ ...REQUEST, params: { name: 'constructor' } })
-    const { id, error } = await heard()
+    const { id, error } = await next()
     assert.deepEqual([id, error?.code], [1, -32602])
   })
 
   it('200 calls at once are answered', async (t) => {
     const dir = freshFolder(t)
     await daemonAt(t, dir)
-    const { say, heard } = raw(t, dir)
+    const { say, next } = raw(t, dir)
     const ids = Array.from({ length: 200 }, (_, i) => i)
     for (const id of ids) say({ ...REQUEST, id, params: { name: 'context_read' } })
     const answered = []
     for (const _ of ids) {
-      const { id, result } = await heard()
+      const { id, result } = await next()
       answered.push(id)
       assert.equal((result as { isError?: true }).isError, undefined, JSON.stringify(result))
     }
@@ -81,7 +81,7 @@ describe('the streams of countersignd mcp', () => {
   it('requests from before the end of the input are answered', async (t) => {
     const dir = freshFolder(t)
     await daemonAt(t, dir)
-    const { child, closed, say, heard } = raw(t, dir)
+    const { child, closed, say, next } = raw(t, dir)
     const calls = ['a', 'b', 'c'].map((name, id) => {
       return { ...REQUEST, id, params: { name: 'tags_create', arguments: { name } } }
     })
@@ -89,7 +89,7 @@ describe('the streams of countersignd mcp', () => {
     child.stdin.end()
     const made = []
     for (const _ of calls) {
-      const { result } = await heard()
+      const { result } = await next()
       made.push((result as { structuredContent: { name: string } }).structuredContent.name)
     }
     assert.deepEqual(made.toSorted(), ['a', 'b', 'c'])
@@ -97,9 +97,9 @@ describe('the streams of countersignd mcp', () => {
   })
 
   it('the end of the input ends the process', async (t) => {
-    const { child, closed, say, heard } = raw(t, freshFolder(t))
+    const { child, closed, say, next } = raw(t, freshFolder(t))
     say({ jsonrpc: '2.0', id: 1, method: 'ping' })
-    await heard()
+    await next()
     child.stdin.end()
     assert.deepEqual(await closed, [EXIT.ok, null])
   })

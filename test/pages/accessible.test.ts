@@ -71,7 +71,7 @@ describe('the public pages', { skip }, () => {
       const page = await browser.open(urls[name]!, null)
       if (name === 'a guest code') await page.waitForSelector('#words:not(:empty)')
       await assertAccessible(page)
-      assert.deepEqual(browser.said, [])
+      assert.deepEqual(browser.messages, [])
       await page.close()
     })
 
@@ -107,7 +107,7 @@ describe('the public pages', { skip }, () => {
     await tabTo(page, 'button')
     await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
     await assertAccessible(page)
-    assert.deepEqual(browser.said, [])
+    assert.deepEqual(browser.messages, [])
     await page.close()
   })
 
@@ -119,7 +119,7 @@ describe('the public pages', { skip }, () => {
     await page.keyboard.press('Enter')
     await page.waitForSelector('#verdict:not(:empty), #suggestions:not(:empty)')
     await assertAccessible(page)
-    assert.deepEqual(browser.said, [])
+    assert.deepEqual(browser.messages, [])
     await page.close()
   })
 })

@@ -27,7 +27,7 @@ export type Visitor = {
    * Everything that any page logged, threw, or requested against its policy: empty if all is
    * well.
    */
-  said: string[]
+  messages: string[]
   close: () => Promise<void>
 }
 
@@ -45,17 +45,18 @@ export async function visitor(): Promise<Visitor> {
     ],
   })
   const context = await browser.newContext()
-  const said: string[] = []
-  await context.exposeFunction('violated', (what: string) => said.push(what))
+  const messages: string[] = []
+  await context.exposeFunction('violated', (what: string) => messages.push(what))
   await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
     violated(event.violatedDirective + ' ' + event.blockedURI))`)
   context.on('console', (message) => {
     // The browser itself logs a page with status 404 or 410, which ours have on purpose.
-    if (!message.text().includes('the server responded with a status of')) said.push(message.text())
+    if (!message.text().includes('the server responded with a status of'))
+      messages.push(message.text())
   })
-  context.on('weberror', (error) => said.push(String(error.error())))
+  context.on('weberror', (error) => messages.push(String(error.error())))
   return {
-    said,
+    messages,
     open: async (url, aheadMs = 0) => {
       const page = await context.newPage()
       if (aheadMs !== null) {

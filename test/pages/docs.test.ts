@@ -87,7 +87,7 @@ describe('the documentation page', { skip }, () => {
   }
 
   const quiet = () => {
-    assert.deepEqual(visit.said, [])
+    assert.deepEqual(visit.messages, [])
     const elsewhere = [...asked].filter(
       (origin) => !/^http:\/\/(127\.0\.0\.1|localhost):/.test(origin),
     )

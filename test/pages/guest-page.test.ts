@@ -303,12 +303,14 @@ describe('the guest page', { skip }, () => {
   it('stays empty in a frame', async () => {
     const guest = newGuest()
     await using page = await visit.open(`${site.origin}/health`)
-    assert.deepEqual(visit.said, [])
+    assert.deepEqual(visit.messages, [])
     // The browser logs the reason, which is expected in this test.
-    const remark = page.waitForEvent('console', (said) => said.text().includes('frame-ancestors'))
+    const remark = page.waitForEvent('console', (message) =>
+      message.text().includes('frame-ancestors'),
+    )
     await page.goto(`${site.origin}/frame/${guest.id}`)
     await remark
-    assert.equal(visit.said.splice(0).length, 1)
+    assert.equal(visit.messages.splice(0).length, 1)
     const frame = page.frames()[1]!
     assert.ok(!(await frame.content()).includes('data-account'))
     assert.equal(await frame.locator('#words').count(), 0)
@@ -352,6 +354,6 @@ describe('the guest page after a sleep', { skip }, () => {
 
 describe('all pages of this file', { skip }, () => {
   it('logged nothing, threw nothing and kept to their policy', () => {
-    assert.deepEqual(visit.said, [])
+    assert.deepEqual(visit.messages, [])
   })
 })

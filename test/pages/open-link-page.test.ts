@@ -232,8 +232,8 @@ describe('the pages of an open link', { skip }, () => {
         body: form(email),
       })
       assert.equal(status, expected, email)
-      const kept = await stateOf(`${email}@example.org`)
-      assert.deepEqual(kept, expected === 200 ? ['unconfirmed'] : [], email)
+      const stored = await stateOf(`${email}@example.org`)
+      assert.deepEqual(stored, expected === 200 ? ['unconfirmed'] : [], email)
     }
     const huge = { headers: type, body: `display_name=${'x'.repeat(1 << 20)}&email=a%40b.de` }
     assert.equal((await ask(address, 'POST', path, huge)).status, 413)
@@ -244,20 +244,20 @@ describe('the pages of an open link', { skip }, () => {
   it('can be opened from mails and chats, and not in frames', async () => {
     for (const path of [`/o/${await newLink()}`, '/confirm/-unknown_token-']) {
       const headers = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }
-      const { status, headers: said } = await ask(address, 'GET', `${path}?utm_source=x`, {
+      const { status, headers: response } = await ask(address, 'GET', `${path}?utm_source=x`, {
         headers,
       })
       assert.equal(status, path.startsWith('/o/') ? 200 : 404)
-      const policy = String(said['content-security-policy'])
+      const policy = String(response['content-security-policy'])
       for (const rule of ["script-src 'none'", "form-action 'self'", "frame-ancestors 'none'"])
         assert(policy.includes(rule), rule)
       // With no-referrer, a browser would send its forms with `Origin: null`.
-      assert.equal(said['referrer-policy'], 'same-origin')
-      assert.equal(said['set-cookie'], undefined)
+      assert.equal(response['referrer-policy'], 'same-origin')
+      assert.equal(response['set-cookie'], undefined)
     }
   })
 
   it('logged nothing, threw nothing and kept to their policy', () => {
-    assert.deepEqual(visit.said, [])
+    assert.deepEqual(visit.messages, [])
   })
 })

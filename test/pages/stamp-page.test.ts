@@ -229,7 +229,7 @@ describe('the stamp page', { skip }, () => {
 
 describe('all pages of this file', { skip }, () => {
   it('logged nothing, threw nothing and kept to their policy', () => {
-    assert.deepEqual(visit.said, [])
+    assert.deepEqual(visit.messages, [])
   })
 })
 

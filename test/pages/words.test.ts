@@ -59,12 +59,12 @@ describe('the code through WebCrypto', () => {
 })
 
 describe('the judgement of words', () => {
-  const said: Readonly<Record<PageSpeaker, Record<number, string>>> = {
+  const expected: Readonly<Record<PageSpeaker, Record<number, string>>> = {
     owner: { 9: 'abacus abdomen abide', 10: 'matador carload recede', 11: 'june acid acorn' },
     guest: { 10: 'thursday retrial cauterize', 9: 'jovial fading frustrate' },
   }
   const wordsOf = async (speaker: PageSpeaker, window: number) =>
-    (said[speaker][window] ?? 'zebra zebra zebra').split(' ')
+    (expected[speaker][window] ?? 'zebra zebra zebra').split(' ')
 
   for (const [input, kind, window] of [
     ['matador carload recede', 'theirs', 10],

@@ -161,7 +161,7 @@ describe('an error in the common format is returned to the caller', () => {
     })
 
   test('429 has the time to wait', async (t) => {
-    for (const [given, kept] of [
+    for (const [given, stored] of [
       ['120', { 'Retry-After': '120' }],
       ['Wed, 21 Oct 2026 07:28:00 GMT', {}],
       ['99999', {}],
@@ -171,7 +171,7 @@ describe('an error in the common format is returned to the caller', () => {
         json(res, 429, refusal('rate_limited'), { 'Retry-After': given }),
       )
       const { headers } = await rejects('rate_limited', clientAt(t, base).door().clock.read({}))
-      assert.deepEqual([headers, seen.length], [kept, 1])
+      assert.deepEqual([headers, seen.length], [stored, 1])
     }
   })
 
@@ -237,11 +237,11 @@ describe('an error in another format', () => {
     })
 
   test('advice appears once', async (t) => {
-    const said = 'The assistant has no time now. Try again later.'
-    const refused = refusal('backend_unavailable', said)
+    const message = 'The assistant has no time now. Try again later.'
+    const refused = refusal('backend_unavailable', message)
     const { base } = await scripted(t, (res) => json(res, 503, refused))
     const error = await rejects('backend_unavailable', clientAt(t, base).door().clock.read({}))
-    assert.equal(error.message, `The account server ${base} reports: ${said}`)
+    assert.equal(error.message, `The account server ${base} reports: ${message}`)
   })
 
   test('504 of a proxy is a time-out', async (t) => {
@@ -253,14 +253,14 @@ describe('an error in another format', () => {
 
 describe('the bearer of a machine token', () => {
   test('sends only the token', async (t) => {
-    const whose = {
+    const bearer = {
       account_id: 'acc_00000000000000000000000000',
       token_id: 'tok_00000000000000000000000000',
       scope: 'read',
       expires_at: null,
     }
-    const { base, seen } = await scripted(t, (res) => json(res, 200, whose))
-    assert.deepEqual(await clientAt(t, base).bearer('csm_secret').bearer.read({}), whose)
+    const { base, seen } = await scripted(t, (res) => json(res, 200, bearer))
+    assert.deepEqual(await clientAt(t, base).bearer('csm_secret').bearer.read({}), bearer)
     assert.equal(seen[0]!.headers.authorization, 'Bearer csm_secret')
     assert.equal(seen[0]!.headers['dpop'], undefined)
   })

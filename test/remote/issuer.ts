@@ -48,7 +48,7 @@ export function newIssuer(base: () => string, clock = { ms: Date.now() }): Issue
     json(res, 401, refusal('invalid_token', error), { 'WWW-Authenticate': `DPoP error="${error}"` })
 
   /** Verifies a proof by RFC 9449 section 4.3 and the account server’s further rules. */
-  async function judge(
+  async function verify(
     { method, url, headers }: Seen,
     token: string | null,
   ): Promise<string | null> {
@@ -103,7 +103,7 @@ export function newIssuer(base: () => string, clock = { ms: Date.now() }): Issue
       res.setHeader('DPoP-Nonce', issuer.nonce)
       const isRenewal = one.url === '/device/v1/session'
       const token = isRenewal ? null : (one.headers.authorization ?? '').replace(/^DPoP /, '')
-      const fault = await judge(one, token)
+      const fault = await verify(one, token)
       if (fault !== null) {
         issuer.counts[fault === 'use_dpop_nonce' ? 'challenges' : 'refused']++
         return no(res, fault)

@@ -246,12 +246,12 @@ test('minting is retried if no connection could be made before', async (t) => {
 })
 
 test('minting is sent once, also on a connection that others used before', async (t) => {
-  const held: (() => unknown)[] = []
+  const waiting: (() => unknown)[] = []
   const full = Promise.withResolvers<void>()
   const server = await scripted(t, (res, seen) => {
     if (seen.method === 'POST') return res.socket!.destroy()
-    held.push(() => good(res, seen))
-    if (held.length === 64) full.resolve()
+    waiting.push(() => good(res, seen))
+    if (waiting.length === 64) full.resolve()
     return undefined
   })
   const remote = clientAt(t, server.base)
@@ -259,7 +259,7 @@ test('minting is sent once, also on a connection that others used before', async
   const reads = Array.from({ length: 64 }, () => get(account, remote))
   await full.promise
   const minted = rejects('backend_unavailable', mint(account, remote))
-  for (const go of held) go()
+  for (const go of waiting) go()
   await Promise.all([minted, ...reads])
   assert.equal(server.seen.filter(({ method }) => method === 'POST').length, 1)
 })

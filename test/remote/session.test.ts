@@ -148,15 +148,15 @@ describe('renewal', () => {
     await read()
     issuer.live.clear()
     const late = Promise.withResolvers<void>()
-    const held = Promise.withResolvers<void>()
+    const resolved = Promise.withResolvers<void>()
     let n = 0
     issuer.before = async ({ url }) => {
       if (url !== '/api/v1/context' || n++ > 0) return
-      held.resolve()
+      resolved.resolve()
       await late.promise
     }
     const slow = read()
-    await held.promise
+    await resolved.promise
     await read()
     assert.equal(issuer.counts.renewals, 2)
     late.resolve()

@@ -60,7 +60,7 @@ export function mac2(kc: Bytes, of: Asked): number[] {
 export function purposeShown(typed: string): string {
   need(typed.isWellFormed(), 'lone_surrogate')
   const lower = typed.normalize('NFKC').toLowerCase().replaceAll('ς', 'σ')
-  const kept = Array.from(lower).filter((character) => /[\p{L}\p{Nd}]/u.test(character))
-  need(kept.length <= 64, 'too_long')
-  return kept.join('')
+  const stored = Array.from(lower).filter((character) => /[\p{L}\p{Nd}]/u.test(character))
+  need(stored.length <= 64, 'too_long')
+  return stored.join('')
 }

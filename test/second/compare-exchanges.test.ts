@@ -125,7 +125,7 @@ rounds('envelopes', async (of, round) => {
   const [recipient, K] = [idText('dev', of.bytes(16)), of.bytes(32)]
   const commit = keyCommitment(connection, epoch.epoch, K)
   const kid = sealKeyId(pair.publicKey)
-  const held = { kid: sha256(pair.publicKey), key: pair.secret }
+  const key = { kid: sha256(pair.publicKey), key: pair.secret }
   const parsed = idBytes('con', connection)!
   assert.equal(commit, base64url(kCommitOf(parsed, epoch.epoch, K)), again)
   const text =
@@ -144,7 +144,7 @@ rounds('envelopes', async (of, round) => {
           new Map([[kid, pair.secret]]),
         ),
       ),
-    async () => hex((await openEnvelope(received, newest, recipient, [held])).K),
+    async () => hex((await openEnvelope(received, newest, recipient, [key])).K),
     received,
   )
 })

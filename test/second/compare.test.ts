@@ -34,7 +34,7 @@ import { again, type Random } from './random.ts'
 import { paperOf, readPaper, recoveryKeySeed } from './recovery.ts'
 import { randomJson, randomText } from './texts.ts'
 import { indicesOf, LIST, parseWords, wordsOf } from './words.ts'
-import { flipped, randomWindow, ROUNDS, rounds, spoilt } from './rounds.ts'
+import { flipped, randomWindow, ROUNDS, rounds, mutated } from './rounds.ts'
 
 test('there are 10,000 inputs', () => {
   const total = Object.values(ROUNDS).reduce((sum, count) => sum + count, 0)
@@ -45,7 +45,7 @@ rounds('words', async (of) => {
   const count = of.pick([1, 3, 4, 6, 24])
   const words = wordsOf(indicesOf(of.bytes(36), count))
   const typed = words.map((word) => of.pick([word, word.toUpperCase()]))
-  const input = spoilt(of, typed.join(of.pick(['', ' ', '-', '\n2. '])), 3)
+  const input = mutated(of, typed.join(of.pick(['', ' ', '-', '\n2. '])), 3)
   await agree(
     () => firstParseWords(input, count),
     () => parseWords(input, count),
@@ -57,7 +57,7 @@ rounds('ids', async (of) => {
   const prefix = of.pick<Prefix>(['acc', 'dev', 'con', 'gst', 'stm'])
   const id = of.bytes(16)
   assert.equal(formatId(`${prefix}_`, id), idText(prefix, id), again)
-  const text = spoilt(of, idText(prefix, id), 2)
+  const text = mutated(of, idText(prefix, id), 2)
   const first = await verdictOf(() => parseId(`${prefix}_`, text))
   const second = idBytes(prefix, text)
   assert.equal(first.accept, second !== null, `${again}, ${text}`)

@@ -60,7 +60,7 @@ export async function openEnvelope(
   text: string,
   newest: Newest,
   recipient: string,
-  held: readonly HeldKey[],
+  keys: readonly HeldKey[],
 ): Promise<{ info: Bytes; K: Bytes }> {
   const object = parseJson(utf8(text))
   versionTwo(object)
@@ -89,7 +89,7 @@ export async function openEnvelope(
   need(epoch >= newest.epoch, 'old_epoch')
   need(epoch === newest.epoch, 'unknown_epoch')
   need(same(head, newest.epochHead), 'wrong_epoch_head')
-  const own = held.find((key) => same(key.kid, kid))
+  const own = keys.find((key) => same(key.kid, kid))
   if (own === undefined) throw new Refused('wrong_recipient_kid')
   const info = envelopeInfo(connection, epoch, head, to, kid)
   const K = await open(own.key, enc, ct, info)

@@ -38,7 +38,7 @@ export function rounds(
 }
 
 /** Returns the text with one character more, less or changed, one time in `chance`. */
-export function spoilt(of: Random, text: string, chance: number): string {
+export function mutated(of: Random, text: string, chance: number): string {
   if (of.below(chance) !== 0) return text
   const at = of.below(text.length + 1)
   const other = of.pick(['', 'a', 'z', '0', 'U', '_', ' ', 'é'])

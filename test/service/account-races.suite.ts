@@ -11,7 +11,7 @@ import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
 import { newReach } from '../../src/service/db/faults.ts'
-import { approved, changeBy, takeIn } from './connections/connecting.ts'
+import { approved, changeBy, joinMember } from './connections/connecting.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import type { Engine } from './engines.ts'
 import { connect, enrol, enrolByMail, mailedCode, newAddress, type Person } from './person.ts'
@@ -63,7 +63,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
           const { id } = await connect(owner, 'Club')
           ids.push(id)
           for (const other of people.toReversed())
-            if (other !== owner) await takeIn(owner, id, other)
+            if (other !== owner) await joinMember(owner, id, other)
         }
         await Promise.all(people.map(end))
         const left = await hand.db.selectFrom('connections').select('id').execute()
@@ -78,7 +78,7 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
         await approved(bob, id, ada)
         const add = await changeBy(bob, id, { op: 'add', member: ada.id })
         const { id: other } = await connect(eve, 'Other')
-        await takeIn(eve, other, ada)
+        await joinMember(eve, other, ada)
         const rotate = await changeBy(eve, other, { op: 'rotate' })
         const append = (by: Person, { connection, body }: typeof add) =>
           by.account.rosters.append({ connection, body })

@@ -9,7 +9,7 @@ import { newId } from '../../src/crypto/encoding/id.ts'
 import { writeActivities } from '../../src/service/organisations/activity-rows.ts'
 import { accountsInRoster, verifyRoster } from '../../src/crypto/logs/roster.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
-import { approved, changeBy, knownBy, make, takeIn } from './connections/connecting.ts'
+import { approved, changeBy, knownBy, make, joinMember } from './connections/connecting.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
 import type { Engine } from './engines.ts'
 import { rejects } from '../rejects.ts'
@@ -116,13 +116,13 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
     /**
      * Adds rows of an account to all tables that an account may have rows in; returns their ids.
      */
-    async function furnish({ id: account_id, device }: Person, connection: string, other: Person) {
+    async function populate({ id: account_id, device }: Person, connection: string, other: Person) {
       const { db } = hand
       const made = { created_at: 1 }
       const id = (prefix: string) => newId(prefix, Date.now())
       const [tag, preset, link, request] = [id('tag_'), id('pre_'), id('lnk_'), id('req_')]
       const [external, guest, note, claim] = [id('ext_'), id('gst_'), id('ntf_'), id('eml_')]
-      const [file, turn, said, token] = [id('exp_'), id('trn_'), id('fbk_'), id('tok_')]
+      const [file, turn, feedbackId, token] = [id('exp_'), id('trn_'), id('fbk_'), id('tok_')]
       await db
         .insertInto('tags')
         .values({ id: tag, account_id, name: 'x', color: null, ...made })
@@ -184,10 +184,10 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
           ...made,
         })
         .execute()
-      const told = { kind: 'x', title: 'x', body: 'x', data: '{}', read_at: null }
+      const fields = { kind: 'x', title: 'x', body: 'x', data: '{}', read_at: null }
       await db
         .insertInto('notifications')
-        .values({ id: note, account_id, ...told, ...made })
+        .values({ id: note, account_id, ...fields, ...made })
         .execute()
       await db
         .insertInto('email_claims')
@@ -235,7 +235,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         .execute()
       await db
         .insertInto('feedback')
-        .values({ id: said, account_id, message: 'x', category: null, ...made })
+        .values({ id: feedbackId, account_id, message: 'x', category: null, ...made })
         .execute()
       await db
         .insertInto('preferences')
@@ -267,13 +267,17 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
           .values({ id: id('evt_'), ...card, at: 1, event: 'followed', detail: null })
           .execute()
       }
-      for (const [heard, said] of [
+      for (const [viewer, speaker] of [
         [account_id, other.id],
         [other.id, account_id],
       ] as const)
         await db
           .insertInto('verifications')
-          .values({ account_id: heard, id: id('ver_'), entry: verificationOf(connection, said) })
+          .values({
+            account_id: viewer,
+            id: id('ver_'),
+            entry: verificationOf(connection, speaker),
+          })
           .execute()
       await db
         .insertInto('machine_tokens')
@@ -301,7 +305,20 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
           .insertInto('idempotency')
           .values({ caller, key: caller, fingerprint: '', answer, at: Date.now() })
           .execute()
-      return [tag, preset, link, request, external, guest, note, claim, file, turn, said, token]
+      return [
+        tag,
+        preset,
+        link,
+        request,
+        external,
+        guest,
+        note,
+        claim,
+        file,
+        turn,
+        feedbackId,
+        token,
+      ]
     }
 
     /** Adds rows of an account to the tables of an organisation that it is a member of. */
@@ -355,17 +372,17 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       await approve(ada, second)
       const waiting = await join(subject.server, await mailedCode(subject.server, email))
       const { id: shared } = await connect(ada, 'Club')
-      await takeIn(ada, shared, bob, 'owner')
+      await joinMember(ada, shared, bob, 'owner')
       const { id: own } = await connect(ada, 'Alone')
       const { jti, stamp } = stampOf(ada)
       await ada.account.stamps.create({ body: { stamp } })
       await ada.account.members.add({ id: own, body: { email: newAddress() } })
       const { id: organisation } = await newOrganisation(ada)
       const machine = await newMachine(ada, organisation)
-      const kept = await newOrganisation(bob, 'Bob’s')
-      await joined(kept.id, ada.id, 'owner')
-      const elsewhere = await newMachine(ada, kept.id)
-      await workIn(kept.id, ada.id)
+      const remaining = await newOrganisation(bob, 'Bob’s')
+      await joined(remaining.id, ada.id, 'owner')
+      const elsewhere = await newMachine(ada, remaining.id)
+      await workIn(remaining.id, ada.id)
       await subject.server.newEnrolmentCode(ada.id)
       await subject.server.door().signIns.create({ body: { email } })
       const ids = [
@@ -378,7 +395,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         own,
         organisation,
         ...[ada, second, waiting].map(({ enrolment }) => enrolment.session.session_id),
-        ...(await furnish(ada, shared, bob)),
+        ...(await populate(ada, shared, bob)),
         machine,
       ]
       const columns = (await hand.db.introspection.getTables()).filter((table) =>
@@ -403,7 +420,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       const { members, state } = await bob.account.connections.read({ id: shared })
       assert.deepEqual([members.map(({ user_id }) => user_id), state], [[bob.id], 'pending'])
       const { organisations } = await bob.account.context.read({})
-      assert.deepEqual(organisations, [{ id: kept.id, name: 'Bob’s', role: 'owner' }])
+      assert.deepEqual(organisations, [{ id: remaining.id, name: 'Bob’s', role: 'owner' }])
       assert.deepEqual(await tablesWith([elsewhere]), [
         'accounts',
         'machines',
@@ -425,8 +442,8 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
         await person('Eve'),
       ]
       const { id } = await connect(ada, 'Club')
-      await takeIn(ada, id, bob, 'owner')
-      await takeIn(ada, id, cy)
+      await joinMember(ada, id, bob, 'owner')
+      await joinMember(ada, id, cy)
       await make(cy, id, { op: 'leave' })
       await make(bob, id, { op: 'rotate' })
       for (const gone of [cy, ada]) await end(gone)
@@ -464,7 +481,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
     test('notifies remaining members once for each connection that the account had not left by a signed entry', async () => {
       const [ada, bob] = [await person('Ada <b>'), await person('Bob')]
       const { id } = await connect(ada, 'Club')
-      await takeIn(ada, id, bob)
+      await joinMember(ada, id, bob)
       for (const data of [
         { user_id: ada.id },
         { user_id: ada.id, b: '1' },
@@ -499,8 +516,8 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
     test('deletes the notifications that name the account also for former members and after the connection ended', async () => {
       const [ada, bob, cy] = [await person('Ada'), await person('Bob'), await person('Cy')]
       const { id } = await connect(ada, 'Club')
-      await takeIn(ada, id, bob)
-      await takeIn(ada, id, cy)
+      await joinMember(ada, id, bob)
+      await joinMember(ada, id, cy)
       await make(bob, id, { op: 'leave' })
       const { id: ended } = await connect(bob, 'Ended')
       await approved(bob, ended, cy)
@@ -518,7 +535,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
     test('the last member’s deletion deletes the connection; the ids of deleted accounts cannot be reused before', async () => {
       const [ada, bob] = [await person('Ada'), await person('Bob')]
       const { id } = await connect(ada, 'Club')
-      await takeIn(ada, id, bob)
+      await joinMember(ada, id, bob)
       await end(ada)
       await rejects(
         'conflict',
@@ -611,7 +628,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       const ids: string[] = []
       for (let n = 0; n < 3; n++) {
         const { id } = await connect(bob, 'Club')
-        await takeIn(bob, id, ada)
+        await joinMember(bob, id, ada)
         ids.push(id)
       }
       const who = {

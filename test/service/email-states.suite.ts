@@ -64,11 +64,11 @@ export function emailStatesSuite(name: string, engine: Engine): void {
         const people = [await byMail(), await byMail(newAddress(), 'Eve')] as const
         const tokens = []
         for (const one of people) tokens.push((await claimed(one, address)).token)
-        const said = await Promise.all(
+        const text = await Promise.all(
           tokens.flatMap((token) => [confirm(token), confirm(token, replica)]),
         )
-        const won = said.filter((text) => /is confirmed/.test(text))
-        assert.equal(won.length, 1, said.join('\n'))
+        const won = text.filter((text) => /is confirmed/.test(text))
+        assert.equal(won.length, 1, text.join('\n'))
         const have = await Promise.all(people.map(addresses))
         assert.equal(have.flat().filter((one) => one === address).length, 1)
         assert(!have.flat().includes(`${address}?`))
@@ -80,13 +80,13 @@ export function emailStatesSuite(name: string, engine: Engine): void {
       const WAITS = /Confirm your address/
       const TAKEN = /already belongs to an account/
       const DONE = /Your address is confirmed/
-      const TABLE: Record<State, { add: string; look: RegExp; confirm: RegExp; becomes: string }> =
+      const TABLE: Record<State, { add: string; page: RegExp; confirm: RegExp; becomes: string }> =
         {
-          new: { add: 'another claim', look: ENDED, confirm: ENDED, becomes: '' },
-          waiting: { add: 'the same claim', look: WAITS, confirm: DONE, becomes: 'own' },
-          over: { add: 'another claim', look: ENDED, confirm: ENDED, becomes: '' },
-          own: { add: 'conflict', look: ENDED, confirm: ENDED, becomes: 'own' },
-          'another’s': { add: 'the same claim', look: TAKEN, confirm: TAKEN, becomes: '' },
+          new: { add: 'another claim', page: ENDED, confirm: ENDED, becomes: '' },
+          waiting: { add: 'the same claim', page: WAITS, confirm: DONE, becomes: 'own' },
+          over: { add: 'another claim', page: ENDED, confirm: ENDED, becomes: '' },
+          own: { add: 'conflict', page: ENDED, confirm: ENDED, becomes: 'own' },
+          'another’s': { add: 'the same claim', page: TAKEN, confirm: TAKEN, becomes: '' },
         }
 
       /** Returns an address in this state, its claim, and the link that was mailed last. */
@@ -114,10 +114,10 @@ export function emailStatesSuite(name: string, engine: Engine): void {
           assert.deepEqual(await addresses(ada), want)
         })
 
-        test(`${state}: open the link → ${expected.look.source}, confirm → ${expected.confirm.source}`, async () => {
+        test(`${state}: open the link → ${expected.page.source}, confirm → ${expected.confirm.source}`, async () => {
           const ada = await byMail()
           const { address, token } = await addressIn(state, ada)
-          assert.match(await page(token), expected.look)
+          assert.match(await page(token), expected.page)
           assert.match(await confirm(token), expected.confirm)
           const own = await addressOf(ada)
           const want = expected.becomes === 'own' ? [address, own] : [own]

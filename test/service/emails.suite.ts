@@ -130,8 +130,8 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert(lines.every((line) => line.length <= 78))
       const [token = ''] = await mailed(address)
       assert.doesNotMatch(await page(token), /<b>|https:\/\/evil/)
-      const kept = await hand.db.selectFrom('email_claims').selectAll().execute()
-      assert(!JSON.stringify(kept).includes(token), 'only its hash is kept')
+      const stored = await hand.db.selectFrom('email_claims').selectAll().execute()
+      assert(!JSON.stringify(stored).includes(token), 'only its hash is kept')
     })
 
     test('the account and its earlier address are notified', async () => {
@@ -143,12 +143,12 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert(text.includes(second))
       assert(text.split('\n').every((line) => line.length <= 78))
       assert.match(about, /A new address of your account/)
-      const told = (await ada.account.notifications.list({})).items
+      const notes = (await ada.account.notifications.list({})).items
       assert.deepEqual(
-        told.map(({ kind, data }) => [kind, data]),
+        notes.map(({ kind, data }) => [kind, data]),
         [['email_added', { email_id: id }]],
       )
-      assert(told[0]!.body.includes(second))
+      assert(notes[0]!.body.includes(second))
     })
 
     test('the first confirmed address becomes the primary one', async () => {

@@ -24,7 +24,7 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
       await subject.close()
       await database.close()
     })
-    const kept = ({ id }: Person) =>
+    const stored = ({ id }: Person) =>
       database.db.selectFrom('feedback').selectAll().where('account_id', '=', id).execute()
 
     test('is stored, and mailed to the operator with the confirmed address', async () => {
@@ -37,7 +37,7 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
       const created_at = new Date(subject.clock.ms).toISOString()
       assert.deepEqual(sent, { id: sent.id, message, category: 'praise', created_at })
       assert.deepEqual(
-        (await kept(ada)).map((row) => ({ ...row })),
+        (await stored(ada)).map((row) => ({ ...row })),
         [{ ...sent, account_id: ada.id, created_at: subject.clock.ms }],
       )
       const {
@@ -76,7 +76,7 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
           'validation_failed',
           ada.account.feedback.send({ body: { message: 'x', ...more } as never }),
         )
-      assert.deepEqual(await kept(ada), [])
+      assert.deepEqual(await stored(ada), [])
     })
 
     test('accepts twenty an hour', async () => {
@@ -85,7 +85,7 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
       for (let i = 0; i < 20; i++) await send(ada)
       await rejects('rate_limited', send(ada), { says: /Thank you .* Try again in 3600 s/ })
       await send(eve)
-      assert.equal((await kept(ada)).length, 20)
+      assert.equal((await stored(ada)).length, 20)
       subject.clock.ms += HOUR
       await send(ada)
     })

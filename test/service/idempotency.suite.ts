@@ -334,8 +334,8 @@ export function idempotencySuite(
         }
         assert.deepEqual((await ended)[1], 'SIGKILL')
         const { written, records, once } = await openReplica(t, place)
-        const [acts, kept] = [await written(), await records()]
-        assert.deepEqual(acts, kept)
+        const [acts, stored] = [await written(), await records()]
+        assert.deepEqual(acts, stored)
         assert.deepEqual(
           answered.filter((key) => !acts.includes(key)),
           [],

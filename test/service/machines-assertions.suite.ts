@@ -113,8 +113,8 @@ export function assertionsSuite(name: string, engine: Engine): void {
         here.clock.ms += 600_000
         await machineOf(here.ground, await here.assertionOf(machine))
         await here.idle()
-        const kept = await here.db.selectFrom('seen_once').selectAll().execute()
-        assert.equal(kept.length, 1)
+        const stored = await here.db.selectFrom('seen_once').selectAll().execute()
+        assert.equal(stored.length, 1)
       })
     })
 

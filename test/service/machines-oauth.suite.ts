@@ -125,10 +125,10 @@ export function oauthSuite(name: string, engine: Engine): void {
       const machine = await here.newMachine()
       const body = await here.form(machine)
       const { access_token } = await here.getToken(body)
-      const kept = await here.everything()
-      assert.ok(kept.includes(machine.account))
+      const stored = await here.everything()
+      assert.ok(stored.includes(machine.account))
       for (const secret of [access_token.slice(4), ...body.client_assertion!.split('.')])
-        assert.ok(!kept.includes(secret))
+        assert.ok(!stored.includes(secret))
     })
 
     test('oauth4webapi discovers it, and gets a token with PrivateKeyJwt', async () => {

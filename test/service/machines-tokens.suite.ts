@@ -237,9 +237,9 @@ export function machineTokensSuite(name: string, engine: Engine): void {
       const { account } = await here.newMachine()
       const { id, token } = await mint(account)
       await here.authenticate(token)
-      const kept = await here.everything()
-      assert.ok(kept.includes(id))
-      assert.ok(!kept.includes(token.slice(4)))
+      const stored = await here.everything()
+      assert.ok(stored.includes(id))
+      assert.ok(!stored.includes(token.slice(4)))
     })
   })
 }

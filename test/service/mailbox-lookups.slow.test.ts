@@ -44,41 +44,41 @@ onBothEngines((name, engine) => {
         })
         .onConflict((conflict) => conflict.column('account_id').doUpdateSet({ findable_by_email }))
         .execute()
-    const look = (by: string, email: string) => accountBehind(ground, by, email)
-    return { clock, account, findable, look }
+    const lookUp = (by: string, email: string) => accountBehind(ground, by, email)
+    return { clock, account, findable, lookUp }
   }
 
   describe(`look-ups by mailbox: ${name}`, () => {
     test('an account that is not findable by mailbox reads like an unknown mailbox', async (t) => {
-      const { account, findable, look } = await opened(t)
+      const { account, findable, lookUp } = await opened(t)
       const [ada, bob] = [await account('ada@example.org'), await account('bob@example.org')]
       const refusal = async (email: string) => {
-        const error = await look(bob, email).catch((cause: unknown) => cause)
+        const error = await lookUp(bob, email).catch((cause: unknown) => cause)
         assert(error instanceof AppError)
         return JSON.stringify(error)
       }
-      assert.equal(await look(bob, 'Ada@example.org'), ada)
+      assert.equal(await lookUp(bob, 'Ada@example.org'), ada)
       await findable(ada, 0)
       assert.equal(await refusal('ada@example.org'), await refusal('nobody@example.org'))
       await findable(ada, 1)
-      assert.equal(await look(bob, 'ada@example.org'), ada)
+      assert.equal(await lookUp(bob, 'ada@example.org'), ada)
     })
 
     test('600 an hour of all accounts together, found or not', async (t) => {
-      const { clock, account, look } = await opened(t)
+      const { clock, account, lookUp } = await opened(t)
       const people = []
       for (let i = 0; i < 21; i++) people.push(await account(`p${i}@example.org`))
       for (let i = 0; i < 600; i++)
-        await look(people[i % 20]!, i % 2 === 0 ? 'p20@example.org' : `none${i}@x.test`).catch(
+        await lookUp(people[i % 20]!, i % 2 === 0 ? 'p20@example.org' : `none${i}@x.test`).catch(
           (error: unknown) => assert.equal((error as AppError).code, 'not_found'),
         )
       clock.ms += 1000
-      const { headers } = await rejects('rate_limited', look(people[20]!, 'p1@example.org'), {
+      const { headers } = await rejects('rate_limited', lookUp(people[20]!, 'p1@example.org'), {
         says: /at this account server/,
       })
       assert.equal(headers['Retry-After'], '3599')
       clock.ms += HOUR
-      assert.equal(await look(people[20]!, 'p1@example.org'), people[1])
+      assert.equal(await lookUp(people[20]!, 'p1@example.org'), people[1])
     })
   })
 })

@@ -9,7 +9,7 @@ import {
 } from '../../src/api/rest/notifications.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { every } from '../../src/api/cursor.ts'
-import { approveInvitation, make, takeIn } from './connections/connecting.ts'
+import { approveInvitation, make, joinMember } from './connections/connecting.ts'
 import { invite } from './connections/connections-subject.ts'
 import { DAY } from './emails-subject.ts'
 import type { Engine } from './engines.ts'
@@ -44,12 +44,12 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
     })
     after(() => place.close())
 
-    const toldTo = ({ account }: By): Promise<Notification[]> =>
+    const notificationsOf = ({ account }: By): Promise<Notification[]> =>
       every((query) => account.notifications.list(query))
     /** Returns the only notification of a kind, once it is there. */
-    async function told(to: By, kind: Kind): Promise<Notification> {
+    async function notificationOf(to: By, kind: Kind): Promise<Notification> {
       return until(`a notification ${kind}`, async () => {
-        const found = (await toldTo(to)).filter((one) => one.kind === kind)
+        const found = (await notificationsOf(to)).filter((one) => one.kind === kind)
         assert(found.length < 2, `${kind} came ${found.length} times`)
         return found[0]
       })
@@ -69,8 +69,8 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
     async function club() {
       const [host, guest, other] = [await person('Host'), await person('Guest'), await person()]
       const { id } = await connect(host, 'Club')
-      await takeIn(host, id, other)
-      await takeIn(host, id, guest)
+      await joinMember(host, id, other)
+      await joinMember(host, id, guest)
       return { host, guest, other, connection: id }
     }
     /** Enrols an account with a further, approved device. */
@@ -230,14 +230,17 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
 
     for (const kind of NotificationKind.options)
       test(kind, async () => {
-        const note = await told(await CAUSES[kind](), kind)
+        const note = await notificationOf(await CAUSES[kind](), kind)
         assert.match(note.title, /^.{8,}$/)
         assert.match(note.body, /^.{20,}$/)
         assert.equal(note.read, false)
       })
 
     test('a new recovery key: contacts have to confirm the keys of a reset without it', async () => {
-      const { body } = await told(await CAUSES.recovery_key_changed(), 'recovery_key_changed')
+      const { body } = await notificationOf(
+        await CAUSES.recovery_key_changed(),
+        'recovery_key_changed',
+      )
       assert.match(body, /can replace all your devices\. Your contacts then do not have to confirm/)
       assert.match(
         body,
@@ -245,7 +248,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       )
     })
 
-    const kindsTo = async (to: By) => (await toldTo(to)).map(({ kind }) => kind)
+    const kindsTo = async (to: By) => (await notificationsOf(to)).map(({ kind }) => kind)
 
     /** The ends of an invitation, and the notifications that its receiver keeps. */
     const ENDS: [
@@ -319,7 +322,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       const other = await invite(host, connection, await addressOf(guest))
       place.later(14 * DAY)
       assert.deepEqual(await kindsTo(guest), before)
-      await told(host, 'invitation_expired')
+      await notificationOf(host, 'invitation_expired')
       const { received } = await guest.account.invitations.list({})
       assert(!received.some(({ id }) => id === other.id), 'also once its end was noted')
     })
@@ -332,7 +335,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
           place.later((answer === 'approved' ? 15 : 14) * DAY)
           const second = first === 'host' ? of.guest : of.host
           for (const who of [of[first], second])
-            assert.deepEqual((await told(who, 'invitation_expired')).data, {
+            assert.deepEqual((await notificationOf(who, 'invitation_expired')).data, {
               invitation_id: of.invitation,
               connection_id: of.connection,
             })
@@ -354,9 +357,9 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
     test('adding a member again deletes the notification of the removal', async () => {
       const { host, guest, connection } = await club()
       await make(host, connection, { op: 'remove', member: guest.id })
-      const { data } = await told(guest, 'removed_from_connection')
+      const { data } = await notificationOf(guest, 'removed_from_connection')
       assert.deepEqual(data, { connection_id: connection, user_id: host.id })
-      await takeIn(host, connection, guest)
+      await joinMember(host, connection, guest)
       assert(!(await kindsTo(guest)).includes('removed_from_connection'))
     })
   })

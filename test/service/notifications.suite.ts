@@ -9,7 +9,7 @@ import type { Notification, NotificationKind } from '../../src/api/rest/notifica
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { notify, notifyAll } from '../../src/service/mail/notices.ts'
 import { everything } from '../account/subject.ts'
-import { approveInvitation, connected, make, takeIn } from './connections/connecting.ts'
+import { approveInvitation, connected, make, joinMember } from './connections/connecting.ts'
 import { type Clubs, invite, openClubs } from './connections/connections-subject.ts'
 import type { Engine } from './engines.ts'
 import {
@@ -28,15 +28,15 @@ import {
 } from './person.ts'
 import { rejects } from '../rejects.ts'
 
-type Told = Pick<Notification, 'kind' | 'title' | 'data'>
+type Summary = Pick<Notification, 'kind' | 'title' | 'data'>
 
 /** Returns all notifications of an account, oldest first. */
-async function toldTo({ account }: { account: Account }): Promise<Told[]> {
+async function summariesFor({ account }: { account: Account }): Promise<Summary[]> {
   const { items } = await account.notifications.list({ limit: 200 })
   return items.toReversed().map(({ kind, title, data }) => ({ kind, title, data }))
 }
 const kindsTo = async (person: { account: Account }) =>
-  (await toldTo(person)).map(({ kind }) => kind)
+  (await summariesFor(person)).map(({ kind }) => kind)
 
 export function notificationsSuite(name: string, { newPlace }: Engine): void {
   describe(`notifications: ${name}`, () => {
@@ -84,10 +84,10 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         ])
         assert.match(items[0]!.body, /to the connection "Club"\. /)
         await invite(host, id, await addressOf(guest))
-        assert.equal((await toldTo(guest)).length, 1, 'again is as once')
+        assert.equal((await summariesFor(guest)).length, 1, 'again is as once')
         await invite(host, id, guest)
-        assert.equal((await toldTo(guest)).length, 2)
-        assert.deepEqual(await toldTo(host), [])
+        assert.equal((await summariesFor(guest)).length, 2)
+        assert.deepEqual(await summariesFor(host), [])
       })
 
       test('to an unconfirmed mailbox notifies no account; one to a member’s mailbox is hidden', async () => {
@@ -95,11 +95,11 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         const { id } = await connect(host, 'Club')
         const address = newAddress()
         await invite(host, id, address)
-        assert.deepEqual(await toldTo(await enrolByMail(clubs.server, address)), [])
-        await takeIn(host, id, member)
-        const before = await toldTo(member)
+        assert.deepEqual(await summariesFor(await enrolByMail(clubs.server, address)), [])
+        await joinMember(host, id, member)
+        const before = await summariesFor(member)
         await invite(host, id, await addressOf(member))
-        assert.deepEqual(await toldTo(member), before)
+        assert.deepEqual(await summariesFor(member), before)
       })
 
       test('the inviter is notified once of the answer; for a mailbox only of a refusal', async () => {
@@ -109,7 +109,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         const first = await invite(host, id, address)
         const ids = { connection_id: id }
         for (const _ of [1, 2]) await guest.account.invitations.decline({ id: first.id })
-        assert.deepEqual(await toldTo(host), [
+        assert.deepEqual(await summariesFor(host), [
           {
             kind: 'invitation_declined',
             title: `${address} declined your invitation`,
@@ -118,7 +118,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         ])
         const second = await invite(host, id, address)
         for (const _ of [1, 2]) await approveInvitation(guest, { id: second.id })
-        assert.deepEqual((await toldTo(host)).slice(1), [
+        assert.deepEqual((await summariesFor(host)).slice(1), [
           {
             kind: 'invitation_approved',
             title: '"Guest" approved your invitation',
@@ -130,7 +130,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         await rejects('invalid_state', guest.account.invitations.decline({ id: second.id }), {
           state: 'withdrawn',
         })
-        assert.equal((await toldTo(host)).length, 2, 'what was refused is told to nobody')
+        assert.equal((await summariesFor(host)).length, 2, 'what was refused is told to nobody')
         assert.deepEqual(await kindsTo(guest), ['invitation_withdrawn'])
       })
 
@@ -146,7 +146,9 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         for (const one of asked) await approveInvitation(guest, { id: one.id })
         await guest.account.invitations.decline({ id: asked[0]!.id })
         for (const [i, one] of [host, other].entries()) {
-          const declined = (await toldTo(one)).filter(({ kind }) => kind === 'invitation_declined')
+          const declined = (await summariesFor(one)).filter(
+            ({ kind }) => kind === 'invitation_declined',
+          )
           assert.deepEqual(
             declined.map(({ data }) => data['invitation_id']),
             [asked[i]?.id],
@@ -162,7 +164,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       const moves = async () =>
         Promise.all(
           people.map(async (one) =>
-            (await toldTo(one))
+            (await summariesFor(one))
               .filter(({ kind }) => kind.startsWith('member'))
               .map(
                 ({ kind, title, data }) => `${kind}: ${title} ${Object.keys(data).sort().join()}`,
@@ -170,7 +172,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
           ),
         )
       const ids = 'connection_id,user_id'
-      for (const one of people.slice(1)) await takeIn(ada!, id, one)
+      for (const one of people.slice(1)) await joinMember(ada!, id, one)
       assert.deepEqual(await moves(), [
         [],
         [
@@ -206,15 +208,15 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       const address = newAddress()
       const ada = await enrolByMail(clubs.server, address)
       const newcomer = await join(clubs.server, await mailedCode(clubs.server, address))
-      assert.deepEqual(await toldTo(ada), [], 'one that waits is no device yet')
+      assert.deepEqual(await summariesFor(ada), [], 'one that waits is no device yet')
       await approve(ada, newcomer)
       const data = { device_id: newcomer.device }
       const added = { kind: 'device_added', title: 'A new device: "laptop 2"', data }
-      assert.deepEqual(await toldTo(ada), [added])
+      assert.deepEqual(await summariesFor(ada), [added])
       const entry = await revocationBy(ada, newcomer.device)
       for (const _ of [1, 2]) await ada.account.keyLogs.append({ body: { entry } })
       const revoked = { kind: 'device_revoked', title: 'A device was revoked: "laptop 2"', data }
-      assert.deepEqual(await toldTo(ada), [added, revoked])
+      assert.deepEqual(await summariesFor(ada), [added, revoked])
     })
 
     test('a reset notifies the account, followers and fellow members, each once', async () => {
@@ -227,7 +229,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         await one.account.trustCards.create({ body: { user_id: ada.id } })
       for (const name of ['One', 'Two']) {
         const { id } = await connect(ada, name)
-        for (const one of [member!, both!]) await takeIn(ada, id, one)
+        for (const one of [member!, both!]) await joinMember(ada, id, one)
       }
       const again = await resetOf(clubs.server, ada.id, await mailedCode(clubs.server, address))
       const changed = [
@@ -241,10 +243,10 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         [again, []],
       ] as const)
         assert.deepEqual(
-          (await toldTo(one)).filter(({ kind }) => kind === 'keys_changed'),
+          (await summariesFor(one)).filter(({ kind }) => kind === 'keys_changed'),
           expected,
         )
-      assert.deepEqual((await toldTo(again)).at(-1), {
+      assert.deepEqual((await summariesFor(again)).at(-1), {
         kind: 'account_reset',
         title: 'All devices of your account were replaced',
         data: { device_id: again.device },
@@ -300,8 +302,8 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       ] as const) {
         const named = id === undefined ? {} : { id: [...id] }
         assert.deepEqual(await notifications.delete(named), { deleted })
-        const kept = (await list()).map((one) => one.id)
-        assert.deepEqual(kept, left)
+        const stored = (await list()).map((one) => one.id)
+        assert.deepEqual(stored, left)
       }
       assert.deepEqual((await eve.account.notifications.list({})).items, hers)
       for (const wrong of ['x', 'ntf_', hers[0]!.id.toUpperCase(), `con_${a.slice(4)}`]) {
@@ -312,12 +314,12 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
 
     /** Inserts more notifications than an account keeps of a kind. */
     async function fill({ id: account_id }: Person, kind = 'export_ready') {
-      const said = { kind, body: 'x', data: '{}', read_at: null, created_at: 0 }
+      const row = { kind, body: 'x', data: '{}', read_at: null, created_at: 0 }
       const rows = Array.from({ length: 1000 }, (_, i) => ({
         id: newId('ntf_', Date.now()),
         account_id,
         title: String(i),
-        ...said,
+        ...row,
       }))
       await clubs.hand.db.insertInto('notifications').values(rows).execute()
     }
@@ -326,14 +328,14 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       const all = await Promise.all(['A', 'B', 'C'].map(person))
       for (const one of all) await fill(one)
       const note = { kind: 'export_ready', title: 'x', body: 'x', data: {} } as const
-      const told = Array.from({ length: 12 }, (_, i) => {
+      const writes = Array.from({ length: 12 }, (_, i) => {
         const turned = [...all.slice(i % 3), ...all.slice(0, i % 3)]
         return clubs.hand.db.transaction().execute(async (trx) => {
           const notes = new Map(turned.map(({ id }) => [id, note]))
           await notifyAll(trx, notes, Date.now())
         })
       })
-      await Promise.all(told)
+      await Promise.all(writes)
       for (const one of all) {
         await tell(one, 'last')
         const [count] = await clubs.hand.db
@@ -350,13 +352,16 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       const { db } = clubs.hand
       await fill(ada)
       await tell(ada, 'newest')
-      const kept = await db
+      const stored = await db
         .selectFrom('notifications')
         .select('title')
         .where('account_id', '=', ada.id)
         .orderBy('id')
         .execute()
-      assert.deepEqual([kept.length, kept[0]?.title, kept.at(-1)?.title], [500, '501', 'newest'])
+      assert.deepEqual(
+        [stored.length, stored[0]?.title, stored.at(-1)?.title],
+        [500, '501', 'newest'],
+      )
       await fill(ada, 'open_link_request')
       const note = { kind: 'open_link_request', title: 'asked', body: 'x', data: {} } as const
       await db.transaction().execute((trx) => notify(trx, ada.id, note, Date.now()))
@@ -380,7 +385,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
         throw new Error('undone')
       })
       await assert.rejects(undone, /undone/)
-      assert.deepEqual(await toldTo(ada), [])
+      assert.deepEqual(await summariesFor(ada), [])
     })
   })
 }

@@ -108,7 +108,7 @@ const FLAGS = Object.entries({
 /** Starts a server. It also ends with the process, if `stop` is not reached. */
 export async function startPostgres(): Promise<Postgres> {
   const port = await freePort()
-  const said: string[] = []
+  const lines: string[] = []
   const folder = ownFolder()
   // PostgreSQL runs as another user.
   await chmod(folder.path, 0o755)
@@ -123,8 +123,8 @@ export async function startPostgres(): Promise<Postgres> {
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
     postgresFlags: [...FLAGS, '-h', '127.0.0.1'],
-    onLog: (line) => said.push(line),
-    onError: (error) => said.push(String(error)),
+    onLog: (line) => lines.push(line),
+    onError: (error) => lines.push(String(error)),
   })
   try {
     requireWayIn()
@@ -133,7 +133,7 @@ export async function startPostgres(): Promise<Postgres> {
     await server.start()
   } catch (error) {
     folder.remove()
-    throw new Error(`PostgreSQL does not start:\n${said.join('')}`, { cause: error })
+    throw new Error(`PostgreSQL does not start:\n${lines.join('')}`, { cause: error })
   }
   let databases = 0
   return {

@@ -202,19 +202,19 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
         ada.keys.auth,
       )
       for (const proof of [{ ...GET, text: without }, await proofOf({ nonce: 'x' })]) {
-        const told = await challenged('use_dpop_nonce', authenticate({ token, proof }))
-        assert.deepEqual(told, { 'DPoP-Nonce': first })
+        const answer = await challenged('use_dpop_nonce', authenticate({ token, proof }))
+        assert.deepEqual(answer, { 'DPoP-Nonce': first })
       }
       subject.clock.ms += 2 * MINUTE
       const second = await nonce()
       assert.notEqual(second, first)
       await authenticate({ token, proof: await proofOf({ nonce: first }) })
       subject.clock.ms += 2 * MINUTE
-      const told = await challenged(
+      const answer = await challenged(
         'use_dpop_nonce',
         authenticate({ token, proof: await proofOf({ nonce: first }) }),
       )
-      await authenticate({ token, proof: await proofOf({ nonce: told['DPoP-Nonce']! }) })
+      await authenticate({ token, proof: await proofOf({ nonce: answer['DPoP-Nonce']! }) })
       await replica.close()
     })
 
@@ -276,7 +276,7 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       const { refresh_token, session_id } = ada.enrolment.session
       const renew = () =>
         subject.server.door(ada.keys.auth).session.renew({ body: { refresh_token } })
-      const kept = async () =>
+      const stored = async () =>
         (
           await hand.db
             .selectFrom('access_tokens')
@@ -286,10 +286,10 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
         ).length
       subject.clock.ms += 30 * MINUTE
       await renew()
-      assert.equal(await kept(), 2)
+      assert.equal(await stored(), 2)
       subject.clock.ms += 30 * MINUTE
       await renew()
-      assert.equal(await kept(), 2)
+      assert.equal(await stored(), 2)
     })
   })
 
@@ -398,13 +398,13 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       assert.deepEqual(await read(), { envelopes: sealed })
       const revocation = await revocationBy(ada, laptop.device)
       await ada.account.keyLogs.append({ body: { entry: revocation } })
-      const kept = await hand.db
+      const stored = await hand.db
         .selectFrom('envelopes')
         .select('recipient')
         .where('connection_id', '=', connection)
         .execute()
       assert.deepEqual(
-        kept.map(({ recipient }) => recipient),
+        stored.map(({ recipient }) => recipient),
         [ada.device],
       )
     })

@@ -193,15 +193,15 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
     test('the database contains no token and no code', async () => {
       const code = await subject.server.newEnrolmentCode()
       const { session } = (await enrol(subject.server)).enrolment
-      const kept = JSON.stringify([
+      const stored = JSON.stringify([
         await hand.db.selectFrom('sessions').selectAll().execute(),
         await hand.db.selectFrom('access_tokens').selectAll().execute(),
         await hand.db.selectFrom('enrolment_codes').selectAll().execute(),
       ])
       const [locator = '', ...secret] = code.split('-')
-      assert.ok(kept.includes(locator))
+      assert.ok(stored.includes(locator))
       for (const text of [secret.join(''), code, session.access_token, session.refresh_token])
-        assert.ok(!kept.includes(text))
+        assert.ok(!stored.includes(text))
     })
 
     test('expired codes are deleted', async () => {

@@ -145,10 +145,10 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
 
     test('five valid codes for all tagged addresses of one mailbox; the answers do not reveal the limit', async (t) => {
       const { ask, sent, clock } = await opened(t)
-      const told = []
-      for (let i = 0; i < 60; i++) told.push(await ask(`ada+${i}@example.org`))
+      const expiries = []
+      for (let i = 0; i < 60; i++) expiries.push(await ask(`ada+${i}@example.org`))
       assert.equal(sent.length, 5)
-      assert.equal(new Set(told.map(({ expires_at }) => expires_at)).size, 1)
+      assert.equal(new Set(expiries.map(({ expires_at }) => expires_at)).size, 1)
       // Neither the mailbox itself counts, nor one that only begins or ends like it.
       for (const other of ['ada@example.org', 'adam+1@example.org', 'ada+1@mail.example.org']) {
         await ask(other)

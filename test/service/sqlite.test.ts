@@ -107,9 +107,9 @@ test('after kill -9 during creates, no answered one is lost', async () => {
 
   const { db, close } = await openServiceDatabase(place)
   const rows = await db.selectFrom('guest_codes').select('id').execute()
-  const kept = new Set(rows.map(({ id }) => id))
+  const stored = new Set(rows.map(({ id }) => id))
   assert.deepEqual(
-    lines.filter((id) => !kept.has(id)),
+    lines.filter((id) => !stored.has(id)),
     [],
   )
   await close()

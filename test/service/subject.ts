@@ -151,7 +151,7 @@ export async function openSubject(
       account as unknown as ByRow<Call>,
       (call) => (input) =>
         call(input).catch((error: unknown) => {
-          throw error instanceof AppError ? session.told(error) : error
+          throw error instanceof AppError ? session.toError(error) : error
         }),
     ) as unknown as Account
   }

@@ -77,8 +77,8 @@ describe('the clock changes', () => {
       })
       const keyed = { body: { name: 'Tag' }, headers: { 'Idempotency-Key': 'once' } }
       const tag = await good<{ id: string }>('POST', '/api/v1/tags', keyed)
-      const said = guest.says(now())
-      assert.equal((await hears(machine, said)).verified, true)
+      const words = guest.says(now())
+      assert.equal((await hears(machine, words)).verified, true)
 
       await set(ms)
       const { uptime_s: uptime } = await good<{ uptime_s: number }>('GET', '/health')
@@ -94,7 +94,7 @@ describe('the clock changes', () => {
       if (isAhead) assert(Math.abs(Date.parse(from) - now()) <= 2 * MINUTE, code.text)
       else assert.deepEqual([code.status, state], [409, 'clock_uncertain'])
       // Words that were verified prove nothing again; after a jump back, new words do not either.
-      assert.equal((await hears(machine, said)).verified, false)
+      assert.equal((await hears(machine, words)).verified, false)
       if (!isAhead) {
         const back = await hears(machine, guest.says(now()))
         assert.equal(back.verified, false)
@@ -116,7 +116,7 @@ describe('the clock changes', () => {
         [200, 200],
       )
       assert.equal(await statusWith(machine, revoked), 401)
-      assert.equal((await hears(machine, said)).verified, false)
+      assert.equal((await hears(machine, words)).verified, false)
       assert.equal((await syncs(machine)).ok, true)
       const fresh = await newGuest(machine)
       const well = await hears(machine, fresh.says(now()))
@@ -185,8 +185,8 @@ describe('a clock that ran ahead', () => {
       body: { name: 'other', scope: 'write' },
     })
     const words = guest.says(machine.now())
-    const heard = await call('POST', '/api/v1/verify', { token, body: { words } })
-    assert.deepEqual([heard.status, (heard.json as Verdict).verified], [200, false])
+    const verified = await call('POST', '/api/v1/verify', { token, body: { words } })
+    assert.deepEqual([verified.status, (verified.json as Verdict).verified], [200, false])
   })
 })
 
@@ -213,9 +213,9 @@ describe('recorded words, and a clock set back to their time', () => {
         else await machine.set(-BACK)
         for (const synced of [false, true]) {
           if (synced) await syncs(machine)
-          const heard = await hears(machine, recorded)
+          const verified = await hears(machine, recorded)
           assert.deepEqual(
-            [heard.verified, heard.conclusive, heard.reasons],
+            [verified.verified, verified.conclusive, verified.reasons],
             [false, false, ['clock_uncertain']],
           )
         }

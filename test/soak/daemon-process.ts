@@ -43,7 +43,7 @@ export async function settledMib(
   looks: number,
 ): Promise<number> {
   let least = Infinity
-  for (let look = 0; look < looks && least > enough; look++) {
+  for (let attempt = 0; attempt < looks && least > enough; attempt++) {
     await setTimeout(500)
     least = Math.min(least, rssMib(pid))
   }
@@ -67,13 +67,13 @@ export async function startProcess(
   const orphan = () => child.kill('SIGKILL')
   process.once('exit', orphan)
   const log: string[] = []
-  const heard = new EventEmitter()
+  const lineEvents = new EventEmitter()
   let rest = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     const lines = (rest + text).split('\n')
     rest = lines.pop() as string
     log.push(...lines)
-    heard.emit('line')
+    lineEvents.emit('line')
   })
   const closed = once(child, 'close')
   const [line] = (await Promise.race([
@@ -96,7 +96,7 @@ export async function startProcess(
     errors: () => log.filter((one) => !/^\{"time":"[^"]*","level":"(?:info|debug|warn)"/.test(one)),
     async logged(event) {
       const isHere = () => log.some((one) => one.includes(`"event":"${event}"`))
-      while (!isHere()) await once(heard, 'line', { signal: AbortSignal.timeout(10_000) })
+      while (!isHere()) await once(lineEvents, 'line', { signal: AbortSignal.timeout(10_000) })
     },
     request,
     async token(scope) {

@@ -39,7 +39,7 @@ function copyOf(t: TestContext, from: string): string {
   return to
 }
 
-async function furnish(daemon: Running): Promise<string> {
+async function populate(daemon: Running): Promise<string> {
   const { token } = await newToken(daemon.address)
   const call = caller(daemon.address, token)
   await call('POST /api/v1/guest-codes', { label: 'g' })
@@ -50,7 +50,7 @@ async function furnish(daemon: Running): Promise<string> {
 before(async () => {
   const left = async (dir: string, signal: 'SIGTERM' | 'SIGKILL') => {
     const daemon = await startDaemon(dir)
-    const id = await furnish(daemon)
+    const id = await populate(daemon)
     await daemon.end(signal)
     return id
   }
@@ -58,23 +58,23 @@ before(async () => {
 })
 after(() => root.remove())
 
-type Spoil = (path: string) => void
+type Damage = (path: string) => void
 /** The error of a start, or null if it works. */
 type Must = { exit: keyof typeof EXIT; says: RegExp } | null
 
 const cut =
-  (to: (size: number) => number): Spoil =>
+  (to: (size: number) => number): Damage =>
   (path) =>
     truncateSync(path, Math.floor(to(statSync(path).size)))
 const overwrite =
-  (bytes: number): Spoil =>
+  (bytes: number): Damage =>
   (path) => {
     const content = readFileSync(path)
     content.fill('x', 0, Math.min(bytes, content.length))
     writeFileSync(path, content)
   }
-const gone: Spoil = (path) => rmSync(path)
-const flip: Spoil = (path) => {
+const gone: Damage = (path) => rmSync(path)
+const flip: Damage = (path) => {
   const content = readFileSync(path)
   content[content.length >> 1]! ^= 1
   writeFileSync(path, content)
@@ -83,7 +83,7 @@ const flip: Spoil = (path) => {
 const broken = (exit: keyof typeof EXIT, says: RegExp): Must => ({ exit, says })
 const restore = broken('failed', /is (damaged|missing).*Restore the state folder from a backup/)
 
-const cuts: [what: string, spoil: Spoil][] = [
+const cuts: [what: string, damage: Damage][] = [
   ['cut to nothing', cut(() => 0)],
   ['cut to one byte', cut(() => 1)],
   ['cut to its header', cut(() => 100)],
@@ -96,9 +96,9 @@ const cuts: [what: string, spoil: Spoil][] = [
   ['gone', gone],
 ]
 
-const damages: [file: string, what: string, spoil: Spoil, must: Must][] = [
+const damages: [file: string, what: string, damage: Damage, must: Must][] = [
   ...['state.db', 'account.db'].flatMap((file) =>
-    cuts.map(([what, spoil]): (typeof damages)[number] => [file, what, spoil, restore]),
+    cuts.map(([what, damage]): (typeof damages)[number] => [file, what, damage, restore]),
   ),
   [
     'lock.db',
@@ -163,11 +163,11 @@ const whoami = async (dir: string) => {
 }
 
 describe('a folder of a daemon that stopped', () => {
-  for (const [file, what, spoil, must] of damages)
+  for (const [file, what, damage, must] of damages)
     it(`${file} ${what}: ${must === null ? 'works' : `exit code ${EXIT[must.exit]}`}`, async (t) => {
       const dir = copyOf(t, ended)
       const path = join(dir, file)
-      spoil(path)
+      damage(path)
       const found = contents(dir)
       const { code, err } = await whoami(dir)
       if (must === null) {
@@ -188,7 +188,7 @@ describe('a folder of a daemon that stopped', () => {
 })
 
 describe('a folder of a daemon that was killed', () => {
-  const logs: [what: string, spoil: Spoil][] = [
+  const logs: [what: string, damage: Damage][] = [
     ['cut to nothing', cut(() => 0)],
     ['cut to its header', cut(() => 32)],
     ['cut to half', cut((size) => size >> 1)],
@@ -197,12 +197,12 @@ describe('a folder of a daemon that was killed', () => {
     ['overwritten', overwrite(1 << 30)],
   ]
   for (const file of ['state.db-wal', 'account.db-wal'])
-    for (const [what, spoil] of logs)
+    for (const [what, damage] of logs)
       it(`${file} ${what}: the account as before, or an error that names the database`, async (t) => {
         const dir = copyOf(t, killed)
         const path = join(dir, file)
         assert(existsSync(path) && statSync(path).size > 0)
-        spoil(path)
+        damage(path)
         const { code, err, account: who } = await whoami(dir)
         if (code === EXIT.ok) assert.equal(who, account)
         else assert.match(err, /\.db.*Restore|sign/)
@@ -221,7 +221,7 @@ describe('a folder of a daemon that was killed', () => {
 })
 
 describe('a sealed secret', () => {
-  const spoils: [what: string, spoil: (path: string, other: string) => void][] = [
+  const mutations: [what: string, damage: (path: string, other: string) => void][] = [
     ['cut to nothing', cut(() => 0)],
     ['cut to half', cut((size) => size >> 1)],
     ['one bit wrong', flip],
@@ -238,9 +238,9 @@ describe('a sealed secret', () => {
     t.after(() => daemon.end('SIGKILL'))
     const { token } = await newToken(daemon.address)
     const guest = () => ask(daemon.address, token, 'POST /api/v1/guest-codes', { label: 'x' })
-    for (const [what, spoil] of spoils) {
+    for (const [what, damage] of mutations) {
       writeFileSync(path, whole)
-      spoil(path, other)
+      damage(path, other)
       const left = readFileSync(path)
       const { status, body } = await guest()
       assert.deepEqual([status, body.error], [503, 'keychain_locked'], what)

@@ -46,7 +46,7 @@ export async function started(t: TestContext, dir: string): Promise<Running> {
 }
 
 /** Starts a daemon and creates one of each thing that a ledger records. */
-export async function furnished(t: TestContext, dir: string) {
+export async function populated(t: TestContext, dir: string) {
   const daemon = await started(t, dir)
   const { token } = await newToken(daemon.address)
   const { address, accountAddress } = daemon

@@ -12,7 +12,7 @@ import {
   requireBearing,
   requireExport,
   requireWell,
-  furnished,
+  populated,
   started,
 } from './disk-bearing.ts'
 import { check } from './ledger.ts'
@@ -68,7 +68,7 @@ describe('a full disk', { skip: noSmallDisk }, () => {
   it('under a daemon, repeatedly: it continues without a restart; killed then, nothing is lost', async (t) => {
     const disk = smallDisk(t, DISK)
     const trail = follow(t)
-    const { daemon, of } = await furnished(t, disk.stateDir)
+    const { daemon, of } = await populated(t, disk.stateDir)
     const { stage, ledger } = of
     /**
      * Earlier answers have their lines: the daemon writes them before it reads the next request.
@@ -164,7 +164,7 @@ describe('a read-only disk', () => {
     { skip: noFailingDisk },
     async (t) => {
       const disk = failingDisk(t)
-      const { daemon, of } = await furnished(t, disk.stateDir)
+      const { daemon, of } = await populated(t, disk.stateDir)
       disk.fail()
       const refused = await requireBearing(of.stage)
       assert.equal(refused.size, WRITES.length, [...refused].join())

@@ -6,7 +6,7 @@ import { spoken } from '../mcp/speaking.ts'
 import type { Known } from './fuzz-known.ts'
 import { type Asked, WHO, often, segmentFor } from './fuzz-requests.ts'
 import { membersFor } from './fuzz-schemas.ts'
-import { spoiled } from './fuzz-spoils.ts'
+import { mutated } from './fuzz-mutations.ts'
 
 /** Generates all arguments of a tool, in one object. */
 function argumentsFor({ route }: Tool, known: Known): Arbitrary<object> {
@@ -55,7 +55,7 @@ const MESSAGES: Arbitrary<unknown> = fc.oneof(
  */
 export function callFor(tool: Tool, known: Known): Arbitrary<Asked> {
   const good = argumentsFor(tool, known)
-  const given = often<unknown>(1, good, spoiled(good))
+  const given = often<unknown>(1, good, mutated(good))
   const who = fc.oneof(...WHO.api)
   const json: [string, string] = ['Content-Type', 'application/json']
   const direct = fc
@@ -73,7 +73,7 @@ export function callFor(tool: Tool, known: Known): Arbitrary<Asked> {
       params: { name: tool.name, arguments: value },
     }),
   )
-  const others = spoiled(MESSAGES).map((message) => ({
+  const others = mutated(MESSAGES).map((message) => ({
     message,
     headers: { Accept: 'application/json, text/event-stream' },
   }))

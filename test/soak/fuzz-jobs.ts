@@ -11,7 +11,7 @@ import { MUTATIONS } from './fuzz-bytes.ts'
 import { callFor } from './fuzz-calls.ts'
 import { type Asked, type Row, goodFor, requestFor } from './fuzz-requests.ts'
 import type { Mutated, Runner } from './fuzz-run.ts'
-import type { Town } from './fuzz-town.ts'
+import type { FuzzFixture } from './fuzz-fixture.ts'
 
 /** The shares of the requests. */
 const SHARES = { api: 0.45, tools: 0.15, account: 0.225, bytes: 0.175 }
@@ -41,7 +41,7 @@ export interface Job {
 const asProperty = <T>(arbitrary: Arbitrary<T>, act: (value: T, lane: number) => Promise<void>) =>
   ((lane) => fc.asyncProperty(arbitrary, (value) => act(value, lane))) as Job['property']
 
-function asking(row: Row, runs: number, { known }: Town, runner: Runner): Job {
+function asking(row: Row, runs: number, { known }: FuzzFixture, runner: Runner): Job {
   const name = `${row.at} ${row.name}`
   return {
     name,
@@ -52,7 +52,7 @@ function asking(row: Row, runs: number, { known }: Town, runner: Runner): Job {
   }
 }
 
-function callings(runs: number, { known }: Town, runner: Runner): Job[] {
+function callings(runs: number, { known }: FuzzFixture, runner: Runner): Job[] {
   const routeOf = (name: string) => (API.find((row) => row.name === name) as Row).route
   const [direct, protocol] = [routeOf('toolCalls.create'), routeOf('mcp.post')]
   return TOOLS.map((tool) => ({
@@ -68,7 +68,12 @@ function callings(runs: number, { known }: Town, runner: Runner): Job[] {
 /**
  * Returns the jobs with each row’s valid requests, mutated and spliced with those of another row.
  */
-function mutatings(rows: readonly Row[], runs: number, { known }: Town, runner: Runner): Job[] {
+function mutatings(
+  rows: readonly Row[],
+  runs: number,
+  { known }: FuzzFixture,
+  runner: Runner,
+): Job[] {
   const goods = rows.map((row) => goodFor(row, known))
   return rows.map((row, i) => ({
     name: `bytes of ${row.at} ${row.name}`,
@@ -92,7 +97,7 @@ const TOOLS = toolsOf(rest)
  * Returns one round of `total` requests: every row of both listeners and every tool, generated
  * and mutated. Rows that end accounts are left out.
  */
-export function roundOf(town: Town, runner: Runner, total: number): Job[] {
+export function roundOf(fixture: FuzzFixture, runner: Runner, total: number): Job[] {
   const [api, account] = [API, ACCOUNT_ROWS].map((rows) => rows.filter((row) => !isEnd(row))) as [
     Row[],
     Row[],
@@ -100,15 +105,15 @@ export function roundOf(town: Town, runner: Runner, total: number): Job[] {
   const each = (part: keyof typeof SHARES, among: number) =>
     Math.ceil((SHARES[part] * total) / among)
   return [
-    ...api.map((row) => asking(row, each('api', api.length), town, runner)),
-    ...account.map((row) => asking(row, each('account', account.length), town, runner)),
-    ...callings(each('tools', TOOLS.length), town, runner),
+    ...api.map((row) => asking(row, each('api', api.length), fixture, runner)),
+    ...account.map((row) => asking(row, each('account', account.length), fixture, runner)),
+    ...callings(each('tools', TOOLS.length), fixture, runner),
     ...[api, account].flatMap((rows) =>
-      mutatings(rows, each('bytes', api.length + account.length), town, runner),
+      mutatings(rows, each('bytes', api.length + account.length), fixture, runner),
     ),
   ]
 }
 
 /** Returns jobs for the rows that end the caller’s account or session, at one listener. */
-export const endsAt = (at: Row['at'], town: Town, runner: Runner, runs: number): Job[] =>
-  (at === 'api' ? API : ACCOUNT_ROWS).filter(isEnd).map((row) => asking(row, runs, town, runner))
+export const endsAt = (at: Row['at'], fixture: FuzzFixture, runner: Runner, runs: number): Job[] =>
+  (at === 'api' ? API : ACCOUNT_ROWS).filter(isEnd).map((row) => asking(row, runs, fixture, runner))

@@ -4,7 +4,7 @@ import { everyPath, pathNames, type Route } from '../../src/api/route.ts'
 import type { Need } from '../../src/auth/scopes.ts'
 import { type Known, collectionOf } from './fuzz-known.ts'
 import { inputFor, membersFor } from './fuzz-schemas.ts'
-import { ODD_SEGMENTS, spoiled, spoiledQuery } from './fuzz-spoils.ts'
+import { ODD_SEGMENTS, mutated, mutatedQuery } from './fuzz-mutations.ts'
 
 /**
  * The caller: a token of this scope, a machine account, a device’s session, a made-up token, or
@@ -62,16 +62,16 @@ const whoFor = ({ at, need }: Row): Arbitrary<Who> =>
  */
 export function segmentFor(name: string, before: string, known: Known): Arbitrary<string> {
   const nobody = `${name.slice(0, 3)}_01k9zzzzzzzzzzzzzzzzzzzzzz`
-  const heard = (ring: string) =>
+  const reusedId = (ring: string) =>
     fc.nat().map((at) => known.one(ring, at, known.one('id', at, nobody)))
-  const own = heard(`/${collectionOf(before)}`)
+  const own = reusedId(`/${collectionOf(before)}`)
   return fc.oneof(
     { weight: 8, arbitrary: own },
     {
       weight: 3,
-      arbitrary: fc.oneof(heard(`${name.slice(0, 3)}_`), heard(name), heard('/members')),
+      arbitrary: fc.oneof(reusedId(`${name.slice(0, 3)}_`), reusedId(name), reusedId('/members')),
     },
-    { weight: 1, arbitrary: heard('id') },
+    { weight: 1, arbitrary: reusedId('id') },
     { weight: 1, arbitrary: ODD_SEGMENTS },
     {
       weight: 1,
@@ -124,8 +124,8 @@ const queryOf = (values: object): string =>
 function queryFor({ query }: Route, known: Known): Arbitrary<string> {
   const good = membersFor(query, known).map(queryOf)
   return query === undefined
-    ? often(30, good, spoiledQuery(good))
-    : often(3, good, spoiledQuery(good))
+    ? often(30, good, mutatedQuery(good))
+    : often(3, good, mutatedQuery(good))
 }
 
 /** Returns the text of a body in the encoding that its row reads. */
@@ -212,7 +212,7 @@ export function requestFor(row: Row, known: Known): Arbitrary<Asked> {
     fc.jsonValue(),
     fc.constantFrom<unknown>({}, [], null, 'x', { nonsense: 1 }),
   )
-  const bad = route.body === undefined ? junk : spoiled(good)
+  const bad = route.body === undefined ? junk : mutated(good)
   const bodies = often(route.body === undefined ? 12 : 1, good, bad)
   const parts = {
     path: pathFor(route, known),

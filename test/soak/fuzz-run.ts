@@ -4,7 +4,7 @@ import type { Route } from '../../src/api/route.ts'
 import { CODES, type ErrorCode, statusOf } from '../../src/errors.ts'
 import { type Mutation, mutate, splice } from './fuzz-bytes.ts'
 import type { Asked, Listener, Row } from './fuzz-requests.ts'
-import type { Town } from './fuzz-town.ts'
+import type { FuzzFixture } from './fuzz-fixture.ts'
 import { Hang, type Reply, type Wire, openWire, repliesIn, sendAll } from './wire.ts'
 
 /** The time limit of a request on a busy machine. */
@@ -81,7 +81,7 @@ function checkError({ status, headers, body }: Reply, route: Route | null): stri
  * @param route null if the row is not known
  * @returns the error code; empty if there is none
  */
-export function judge(reply: Reply, route: Route | null, bodiless = false): string {
+export function faultOf(reply: Reply, route: Route | null, bodiless = false): string {
   const { status, headers, body } = reply
   if (status === 100 && route === null) return ''
   if (status < 200 || status >= 500) throw new Fault('status', `${status} ${shown(body)}`)
@@ -117,17 +117,17 @@ function repliesTo(bytes: Buffer, answered: Buffer): Reply[] {
 }
 
 async function bytesOf(
-  town: Town,
+  fixture: FuzzFixture,
   at: Listener,
   asked: Asked,
   more: string[] = [],
 ): Promise<[Buffer, Buffer]> {
   const { method, target, who, headers, body } = asked
-  const own = await town.fieldsOf(who, at, method, target.replace(/\?.*/s, ''))
+  const own = await fixture.fieldsOf(who, at, method, target.replace(/\?.*/s, ''))
   const content = Buffer.from(body ?? '')
   const lines = [
     `${method} ${target} HTTP/1.1`,
-    `Host: 127.0.0.1:${town.port(at)}`,
+    `Host: 127.0.0.1:${fixture.port(at)}`,
     ...[...own, ...headers].map(([name, value]) => `${name}: ${value}`),
     ...more,
     ...(body === null ? [] : [`Content-Length: ${content.length}`]),
@@ -138,9 +138,9 @@ async function bytesOf(
 /**
  * Creates a runner that sends to the listeners of a fixture, over this many connections to each.
  */
-export function newRunner(town: Town, lanes: number): Runner {
+export function newRunner(fixture: FuzzFixture, lanes: number): Runner {
   const wires = (at: Listener): Wire[] =>
-    Array.from({ length: lanes }, () => openWire(town.port(at), LIMIT_MS))
+    Array.from({ length: lanes }, () => openWire(fixture.port(at), LIMIT_MS))
   const open = { api: wires('api'), account: wires('account') }
   const counts = new Map<string, Map<string, number>>()
   const running = new Set<string>()
@@ -158,8 +158,8 @@ export function newRunner(town: Town, lanes: number): Runner {
    * it keeps all of them.
    */
   function requireLife(): void {
-    if (!town.daemon.ended()) return
-    fallen ??= `the daemon ended. Under way: ${[...running].join('\n')}\nLog: ${town.daemon.log.slice(-5).join('\n')}`
+    if (!fixture.daemon.ended()) return
+    fallen ??= `the daemon ended. Under way: ${[...running].join('\n')}\nLog: ${fixture.daemon.log.slice(-5).join('\n')}`
     throw new Fault('crash', fallen)
   }
 
@@ -182,7 +182,7 @@ export function newRunner(town: Town, lanes: number): Runner {
 
   return {
     async send(lane, { name, at, route }, asked) {
-      const bytes = Buffer.concat(await bytesOf(town, at, asked))
+      const bytes = Buffer.concat(await bytesOf(fixture, at, asked))
       const isHead = asked.method === 'HEAD'
       const error = await watched(bytes, async () => {
         const reply = await (open[at][lane] as Wire).ask(bytes, isHead)
@@ -191,23 +191,23 @@ export function newRunner(town: Town, lanes: number): Runner {
           count(name, 'closed')
           return ''
         }
-        town.noted(reply.headers['dpop-nonce'])
+        fixture.noted(reply.headers['dpop-nonce'])
         // Another path or method is another row, or none.
         const isOwn = asked.method === route.method
-        const told = judge(reply, isOwn ? route : null, isHead)
-        count(name, `${reply.status}${told === '' ? '' : ` ${told}`}`)
+        const fault = faultOf(reply, isOwn ? route : null, isHead)
+        count(name, `${reply.status}${fault === '' ? '' : ` ${fault}`}`)
         if (reply.status < 300 && reply.headers['content-type'] === 'application/json' && !isHead)
           if (reply.body.length > 0 && reply.body.length < 200_000)
-            town.known.learn(route.path, parsed(reply.body))
-        return told
+            fixture.known.learn(route.path, parsed(reply.body))
+        return fault
       })
-      if (error !== '' && (await town.restore(asked.who, error))) restored++
+      if (error !== '' && (await fixture.restore(asked.who, error))) restored++
     },
     async sendBytes({ at, asked, other, mutations, how }) {
-      const [head, body] = await bytesOf(town, at, asked, ['Connection: close'])
+      const [head, body] = await bytesOf(fixture, at, asked, ['Connection: close'])
       let bytes: Buffer
       if (how === 'splice') {
-        const [head2, body2] = await bytesOf(town, at, other, ['Connection: close'])
+        const [head2, body2] = await bytesOf(fixture, at, other, ['Connection: close'])
         bytes = splice(
           Buffer.concat([head, body]),
           Buffer.concat([head2, body2]),
@@ -221,10 +221,11 @@ export function newRunner(town: Town, lanes: number): Runner {
         bytes = Buffer.concat([Buffer.from(length, 'latin1'), changed])
       } else bytes = mutate(Buffer.concat([head, body]), mutations)
       await watched(bytes, async () => {
-        const answered = await sendAll(town.port(at), bytes, LIMIT_MS)
+        const answered = await sendAll(fixture.port(at), bytes, LIMIT_MS)
         requireLife()
         const replies = repliesTo(bytes, answered)
-        for (const reply of replies) count('bytes', `${reply.status} ${judge(reply, null)}`.trim())
+        for (const reply of replies)
+          count('bytes', `${reply.status} ${faultOf(reply, null)}`.trim())
         if (replies.length === 0) count('bytes', 'closed')
       })
     },

@@ -7,7 +7,7 @@ import { safeParse } from 'valibot'
 import type { RowSchema } from '../../src/api/route.ts'
 import { formatId } from '../../src/crypto/encoding/id.ts'
 import type { Known } from './fuzz-known.ts'
-import { anyText } from './fuzz-spoils.ts'
+import { anyText } from './fuzz-mutations.ts'
 
 /** The visible parts of valibot’s schemas and actions. */
 interface Shape {
@@ -136,11 +136,11 @@ function textOf(schema: Shape, actions: readonly Shape[], name: string, known: K
   if (prefix !== undefined) return ofId(known, prefix)
   const fits = (text: string) => safeParse(schema as unknown as RowSchema, text).success
   const fresh = freshText(schema, actions, name)
-  const heard = fc.tuple(fc.nat(), fresh).map(([at, other]) => {
+  const reused = fc.tuple(fc.nat(), fresh).map(([at, other]) => {
     const text = known.one(ALIASES[name] ?? name, at, other)
     return fits(text) ? text : other
   })
-  return fc.oneof({ weight: 2, arbitrary: fresh }, { weight: 1, arbitrary: heard })
+  return fc.oneof({ weight: 2, arbitrary: fresh }, { weight: 1, arbitrary: reused })
 }
 
 function numberOf(actions: readonly Shape[]): Arbitrary<number> {

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Job } from './fuzz-jobs.ts'
 import { Fault } from './fuzz-run.ts'
-import type { Town } from './fuzz-town.ts'
+import type { FuzzFixture } from './fuzz-fixture.ts'
 import { openWire } from './wire.ts'
 
 /** The time limit for shrinking a failing request; a job that hangs is given up. */
@@ -57,11 +57,11 @@ export interface Watch {
 }
 
 /** Requests the health of both listeners repeatedly. */
-export function watch(town: Town, found: Found[]): Watch {
+export function watch(fixture: FuzzFixture, found: Found[]): Watch {
   let isOver = false
   const asked = (['api', 'account'] as const).map((at) => ({
-    wire: openWire(town.port(at), LIMIT_MS),
-    bytes: Buffer.from(`GET /health HTTP/1.1\r\nHost: localhost:${town.port(at)}\r\n\r\n`),
+    wire: openWire(fixture.port(at), LIMIT_MS),
+    bytes: Buffer.from(`GET /health HTTP/1.1\r\nHost: localhost:${fixture.port(at)}\r\n\r\n`),
   }))
   async function run(): Promise<number> {
     let longest = 0

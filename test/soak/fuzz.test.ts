@@ -8,7 +8,7 @@ import { type TestContext, after, before, describe, it } from 'node:test'
 import { settledMib } from './daemon-process.ts'
 import { type Job, endsAt, roundOf } from './fuzz-jobs.ts'
 import { type Runner, newRunner } from './fuzz-run.ts'
-import { type Town, newTown } from './fuzz-town.ts'
+import { type FuzzFixture, newFuzzFixture } from './fuzz-fixture.ts'
 import { onItsOwn, withVictims } from './fuzz-victims.ts'
 import { type Found, watch, workOff } from './fuzz-work.ts'
 import { sized } from './size.ts'
@@ -24,7 +24,7 @@ const LOOKS = sized(2, 120)
 const SEED = Number(process.env['SEED'] ?? sized(1, Date.now() % 1_000_000_000))
 
 describe('generated requests to a running daemon', () => {
-  let town: Town
+  let fixture: FuzzFixture
   let runner: Runner
   let jobs: Job[]
   const found: Found[] = []
@@ -33,30 +33,30 @@ describe('generated requests to a running daemon', () => {
   let seconds = 0
 
   before(async () => {
-    town = await newTown(sized(4, 24))
-    runner = newRunner(town, LANES)
-    jobs = roundOf(town, runner, TOTAL / ROUNDS)
+    fixture = await newFuzzFixture(sized(4, 24))
+    runner = newRunner(fixture, LANES)
+    jobs = roundOf(fixture, runner, TOTAL / ROUNDS)
     const since = Date.now()
-    const watching = watch(town, found)
+    const watching = watch(fixture, found)
     for (let round = 1; round <= ROUNDS; round++) {
       await workOff(jobs, { lanes: LANES, seed: SEED + round * 10_000 }, found)
-      if (round === WARM) mib.warm = await settledMib(town.daemon, 0, LOOKS)
+      if (round === WARM) mib.warm = await settledMib(fixture.daemon, 0, LOOKS)
     }
     longestMs = await watching.end()
     seconds = (Date.now() - since) / 1000
-    mib.after = await settledMib(town.daemon, mib.warm, LOOKS)
+    mib.after = await settledMib(fixture.daemon, mib.warm, LOOKS)
   })
   after(async () => {
     runner?.close()
-    await town?.daemon.close()
+    await fixture?.daemon.close()
   })
 
-  for (const [at, townOf, runs] of [
+  for (const [at, fixtureOf, runs] of [
     ['account', withVictims, sized(20, 300)],
     ['api', onItsOwn, 30],
   ] as const)
     it(`accounts are deleted at the listener of the ${at}, and the daemon continues`, async () => {
-      const place = await townOf(town)
+      const place = await fixtureOf(fixture)
       const ending = newRunner(place, 1)
       const rows = endsAt(at, place, ending, runs)
       try {
@@ -70,7 +70,7 @@ describe('generated requests to a running daemon', () => {
         assert.deepEqual(place.daemon.errors(), [])
       } finally {
         ending.close()
-        if (place.daemon !== town.daemon) await place.daemon.close()
+        if (place.daemon !== fixture.daemon) await place.daemon.close()
       }
     })
 
@@ -87,7 +87,7 @@ describe('generated requests to a running daemon', () => {
     })
 
   it('no error is logged behind an answer', () =>
-    assert.deepEqual(town.daemon.errors().slice(0, 10), []))
+    assert.deepEqual(fixture.daemon.errors().slice(0, 10), []))
 
   /** Returns the number of answers of some rows that match. */
   const count = (isWanted: (row: string) => boolean, is: RegExp) =>

@@ -104,7 +104,7 @@ const member = ({ json, text }: Answer, name: string): string => {
 }
 
 /** Creates the data of an installation before its keychain is locked. */
-async function furnish({ call }: Here) {
+async function populate({ call }: Here) {
   const token = async (name: string) => {
     const made = await call('POST', '/api/v1/token', { body: { name, scope: 'read' } })
     return { id: member(made, 'id'), token: member(made, 'token') }
@@ -118,9 +118,9 @@ async function furnish({ call }: Here) {
   assert.equal(made.status, 201, made.text)
   return { used, other, connection }
 }
-type Furnished = Awaited<ReturnType<typeof furnish>>
+type Populated = Awaited<ReturnType<typeof populate>>
 
-type Row = [name: string, ask: (here: Here, had: Furnished) => Promise<Answer>, status: number]
+type Row = [name: string, ask: (here: Here, had: Populated) => Promise<Answer>, status: number]
 /** Operations that need a secret, and their status with an open keychain. */
 const WITH: Row[] = [
   [
@@ -173,7 +173,7 @@ const WITHOUT: Row[] = [
 ]
 
 /** Returns the rows with a wrong answer. */
-async function faults(here: Here, had: Furnished, rows: readonly Row[], isOpen: boolean) {
+async function faults(here: Here, had: Populated, rows: readonly Row[], isOpen: boolean) {
   const wrong: string[] = []
   for (const [name, asked, status] of rows) {
     const answer = await asked(here, had)
@@ -195,7 +195,7 @@ test('locked before the first read, unlocked by another service: everything is r
   let service = await startService(t)
   const stateDir = freshFolder(t)
   const first = await startHere(t, stateDir)
-  const had = await furnish(first)
+  const had = await populate(first)
   assert.equal(await first.end(), 0)
 
   const here = await startHere(t, stateDir)

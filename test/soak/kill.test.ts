@@ -138,7 +138,7 @@ async function killedStart(dir: string, events: number): Promise<boolean> {
   const ended = once(child, 'close')
   let [seen, listens, log] = [0, false, '']
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text))
-  const look = watch(dir, () => {
+  const watcher = watch(dir, () => {
     if (++seen === events) child.kill('SIGKILL')
   })
   child.stdout?.once('data', () => {
@@ -146,7 +146,7 @@ async function killedStart(dir: string, events: number): Promise<boolean> {
     child.kill('SIGKILL')
   })
   const end = await ended
-  look.close()
+  watcher.close()
   assert.deepEqual(end, [null, 'SIGKILL'], log)
   return !listens
 }

@@ -10,8 +10,8 @@ import type { Given } from './load-crowd.ts'
 /** The same as that of the daemon: idle connections exist for both. */
 const KEEP_ALIVE_MS = 65_000
 
-process.once('message', (told: Record<string, Given>) => {
-  const all = new Map(Object.entries(told))
+process.once('message', (byName: Record<string, Given>) => {
+  const all = new Map(Object.entries(byName))
   const nothing: Given = {
     status: 200,
     headers: { 'content-type': 'application/json' },

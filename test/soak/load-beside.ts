@@ -27,14 +27,14 @@ export async function idle(crowd: Crowd, count: number): Promise<{ end(): Promis
   async function saysNothing(): Promise<void> {
     const socket = connect({ host: '127.0.0.1', port: crowd.port })
     mute.add(socket)
-    const heard: Buffer[] = []
-    socket.on('data', (chunk) => heard.push(chunk)).on('error', () => undefined)
+    const received: Buffer[] = []
+    socket.on('data', (chunk) => received.push(chunk)).on('error', () => undefined)
     socket.once('close', () => {
       mute.delete(socket)
       if (isOver) return
       sentAway++
       try {
-        const statuses = repliesIn(Buffer.concat(heard)).map(({ status }) => status)
+        const statuses = repliesIn(Buffer.concat(received)).map(({ status }) => status)
         crowd.check(() => assert.deepEqual(statuses, [408]))
       } catch (error) {
         crowd.wrong('idle', error)
@@ -126,7 +126,7 @@ export async function readSlowly(
     const lane = openLane(crowd.port)
     await crowd.ask(lane, 'document', PATH, { want: '200' })
     lane.close()
-    const wanted = crowd.heard.given.get('document')?.body as string
+    const wanted = crowd.outcomes.given.get('document')?.body as string
     do {
       await readOnce(crowd, { wanted, pace })
       answers += AT_ONCE

@@ -28,7 +28,7 @@ export interface Timing {
   readonly longest: number
 }
 
-export interface Told {
+export interface ClientReport {
   readonly wrong: readonly string[]
   /** Of ordinary and hostile requests together, after all persons had arrived. */
   readonly all: Timing
@@ -59,7 +59,7 @@ function timing(times: readonly number[]): Timing {
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), longest: at(1) }
 }
 
-async function run(job: Job): Promise<Told> {
+async function run(job: Job): Promise<ClientReport> {
   const crowd = newCrowd(job.port, job.people, job.judges)
   let [from, guesses] = [Infinity, 0]
   const secondsSince = () => (performance.now() - from) / 1000
@@ -100,7 +100,7 @@ async function run(job: Job): Promise<Told> {
   delay.disable()
   for (const one of people) one.close()
 
-  const { took, opening, given, wrong } = crowd.heard
+  const { took, opening, given, wrong } = crowd.outcomes
   const beside = ['idle', 'slow writer', 'slow writer, and away', 'document']
   const kinds = [...took].filter(([kind]) => !beside.includes(kind))
   return {
@@ -123,5 +123,5 @@ async function run(job: Job): Promise<Told> {
 }
 
 process.once('message', (job: Job) => {
-  void run(job).then((told) => process.send?.(told, () => process.disconnect()))
+  void run(job).then((answer) => process.send?.(answer, () => process.disconnect()))
 })

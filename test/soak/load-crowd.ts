@@ -34,7 +34,7 @@ export interface Crowd {
   wrong(where: string, error: unknown): void
   /** Resets the times: measuring begins here. */
   start(): void
-  readonly heard: {
+  readonly outcomes: {
     readonly wrong: readonly string[]
     readonly took: ReadonlyMap<string, readonly number[]>
     /** The part of them that opened a connection first and was not written slowly. */
@@ -97,8 +97,8 @@ export function newCrowd(port: number, size: number, judges: boolean): Crowd {
     assert.match(id, /^[\w-]+$/)
     assert(!requestIds.has(id), `the answer ${id} came twice`)
     requestIds.add(id)
-    const said = status < 400 ? String(status) : `${status} ${body?.error}`
-    assert(said === want, `answered ${said}, not ${want}`)
+    const outcome = status < 400 ? String(status) : `${status} ${body?.error}`
+    assert(outcome === want, `answered ${outcome}, not ${want}`)
   }
 
   const send: Crowd['send'] = async (lane, kind, bytes, question) => {
@@ -130,6 +130,6 @@ export function newCrowd(port: number, size: number, judges: boolean): Crowd {
       took.clear()
       opening.length = 0
     },
-    heard: { wrong, took, opening, given },
+    outcomes: { wrong, took, opening, given },
   }
 }

@@ -17,47 +17,49 @@ const head: Story = async ({ ask, check }) => {
 }
 
 const status: Story = async ({ ask, check, size }) => {
-  const told = await ask('status', 'GET /api/v1/status')
-  check(() => assert.deepEqual([told.authenticated, told.cached_connections], [true, size]))
+  const answer = await ask('status', 'GET /api/v1/status')
+  check(() => assert.deepEqual([answer.authenticated, answer.cached_connections], [true, size]))
 }
 
 /**
  * Checks that words belong to one connection and one minute, for each caller and each request.
  */
 const code = async ({ ask, check, connection, known: { words } }: Person): Promise<string> => {
-  const told = await ask('code', `GET /api/v1/connections/${connection}/code`)
+  const answer = await ask('code', `GET /api/v1/connections/${connection}/code`)
   check(() => {
-    assert.equal(told.connection_id, connection)
-    assert.match(told.words, WORDS)
-    const mine = `${connection} ${told.valid_from}`
-    const whose = `${told.words} ${told.valid_from}`
-    assert.equal(told.words, words.get(mine) ?? told.words)
-    assert.equal(connection, words.get(whose) ?? connection)
-    words.set(mine, told.words).set(whose, connection)
+    assert.equal(answer.connection_id, connection)
+    assert.match(answer.words, WORDS)
+    const mine = `${connection} ${answer.valid_from}`
+    const subject = `${answer.words} ${answer.valid_from}`
+    assert.equal(answer.words, words.get(mine) ?? answer.words)
+    assert.equal(connection, words.get(subject) ?? connection)
+    words.set(mine, answer.words).set(subject, connection)
   })
-  return told.words
+  return answer.words
 }
 
 const read: Story = async ({ ask, check, connection, name }) => {
-  const told = await ask('connection', `GET /api/v1/connections/${connection}`)
-  check(() => assert.deepEqual([told.id, told.name, told.secret_here], [connection, name, true]))
+  const answer = await ask('connection', `GET /api/v1/connections/${connection}`)
+  check(() =>
+    assert.deepEqual([answer.id, answer.name, answer.secret_here], [connection, name, true]),
+  )
 }
 
 const rename: Story = async (person) => {
   const { ask, check, connection, number } = person
   const name = `lane ${number} v${person.next()}`
-  const told = await ask('rename', `PATCH /api/v1/connections/${connection}`, { body: { name } })
+  const answer = await ask('rename', `PATCH /api/v1/connections/${connection}`, { body: { name } })
   person.name = name
-  check(() => assert.deepEqual([told.id, told.name], [connection, name]))
+  check(() => assert.deepEqual([answer.id, answer.name], [connection, name]))
   await read(person)
 }
 
 const echo: Story = async (person) => {
   const { ask, check, connection } = person
-  const told = await ask('verify', 'POST /api/v1/verify', { body: { words: await code(person) } })
+  const answer = await ask('verify', 'POST /api/v1/verify', { body: { words: await code(person) } })
   check(() => {
-    const [match] = told.matches
-    assert.deepEqual([told.verified, told.echo, told.matches.length], [false, true, 1])
+    const [match] = answer.matches
+    assert.deepEqual([answer.verified, answer.echo, answer.matches.length], [false, true, 1])
     assert.deepEqual([match.speaker, match.connection_id], ['self', connection])
   })
 }
@@ -65,8 +67,8 @@ const echo: Story = async (person) => {
 const guess: Story = async (person) => {
   if (!person.known.mayGuess()) return status(person)
   const body = { words: 'matador carload recede' }
-  const told = await person.ask('guess', 'POST /api/v1/verify', { body })
-  return person.check(() => assert.deepEqual([told.verified, told.matches], [false, []]))
+  const answer = await person.ask('guess', 'POST /api/v1/verify', { body })
+  return person.check(() => assert.deepEqual([answer.verified, answer.matches], [false, []]))
 }
 
 const guest: Story = async ({ ask, check, known, number, next }) => {
@@ -74,18 +76,19 @@ const guest: Story = async ({ ask, check, known, number, next }) => {
   const made = await ask('guest code', 'POST /api/v1/guest-codes', { body: { label }, want: '201' })
   const { id, k } = linkOf(made.url)
   const window = minuteOf(made.code.valid_from)
-  const said = (speaker: string) => wordsFrom({ label: 'guest', k, subject: id, speaker, window })
+  const wordsOf = (speaker: string) =>
+    wordsFrom({ label: 'guest', k, subject: id, speaker, window })
   check(() => {
     assert.deepEqual([made.id, made.label, made.state], [id, label, 'active'])
-    assert.equal(made.code.words, said(known.account))
+    assert.equal(made.code.words, wordsOf(known.account))
   })
   for (const isFirst of [true, false]) {
-    const told = await ask('verify', 'POST /api/v1/verify', { body: { words: said(id) } })
+    const answer = await ask('verify', 'POST /api/v1/verify', { body: { words: wordsOf(id) } })
     check(() => {
-      const [match] = told.matches
-      assert.deepEqual([told.verified, told.replayed], [isFirst, !isFirst])
+      const [match] = answer.matches
+      assert.deepEqual([answer.verified, answer.replayed], [isFirst, !isFirst])
       assert.deepEqual(
-        [told.matches.length, match.guest_code_id, match.display_name],
+        [answer.matches.length, match.guest_code_id, match.display_name],
         [1, id, label],
       )
     })
@@ -131,8 +134,8 @@ const turnToken: Story = async (person) => {
   check(() => assert.deepEqual([made.name, made.scope], [name, 'read']))
   const { token } = made
   const path = `GET /api/v1/connections/${person.connection}`
-  const told = await ask('connection', path, { token })
-  check(() => assert.equal(told.id, person.connection))
+  const answer = await ask('connection', path, { token })
+  check(() => assert.equal(answer.id, person.connection))
   const refused = { body: { name: 'x' }, token, want: '403 insufficient_scope' }
   await ask('write with a token to read', 'POST /api/v1/tags', refused)
   await ask('revoke a token', `DELETE /api/v1/api-tokens/${made.id}`, { want: '204' })

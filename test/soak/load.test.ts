@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { type TestContext, after, before, describe, it } from 'node:test'
 import { caller, listed } from '../e2e/caller.ts'
 import { type DaemonProcess, peakMib, rssMib, settledMib, startProcess } from './daemon-process.ts'
-import type { Job, Told } from './load-client.ts'
+import type { Job, ClientReport } from './load-client.ts'
 import type { Given } from './load-crowd.ts'
 import { sized } from './size.ts'
 
@@ -27,7 +27,7 @@ const CROWD: Omit<Job, 'port' | 'judges'> = {
 const LOOKS = sized(1, 20)
 
 interface Measured {
-  readonly told: Told
+  readonly answer: ClientReport
   readonly mib: { readonly before: number; readonly peak: number; readonly after: number }
 }
 
@@ -43,9 +43,9 @@ function started(name: string): ChildProcess {
 
 async function tell<T>(child: ChildProcess, what: object): Promise<T> {
   const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`it ended: ${code}`)))
-  const told = once(child, 'message')
+  const message = once(child, 'message')
   child.send(what)
-  const [answer] = (await Promise.race([told, ended])) as [T]
+  const [answer] = (await Promise.race([message, ended])) as [T]
   ended.catch(() => undefined)
   return answer
 }
@@ -55,10 +55,10 @@ async function measure(pid: number, port: number, judges: boolean): Promise<Meas
   const rss = rssMib(pid)
   // Resets the process’s peak memory to its present memory (proc(5)).
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
-  const told = await tell<Told>(started('load-client.ts'), { ...CROWD, port, judges })
+  const answer = await tell<ClientReport>(started('load-client.ts'), { ...CROWD, port, judges })
   const peak = peakMib(pid)
   const server = { pid, address: `http://127.0.0.1:${port}` }
-  return { told, mib: { before: rss, peak, after: await settledMib(server, rss * 1.1, LOOKS) } }
+  return { answer, mib: { before: rss, peak, after: await settledMib(server, rss * 1.1, LOOKS) } }
 }
 
 async function measureBare(given: Readonly<Record<string, Given>>): Promise<Measured> {
@@ -82,12 +82,12 @@ describe('many clients at a running daemon', { skip: HERE }, () => {
   before(async () => {
     daemon = await startProcess()
     ours = await measure(daemon.pid, Number(new URL(daemon.address).port), true)
-    bare = await measureBare(ours.told.given)
+    bare = await measureBare(ours.answer.given)
   })
   after(() => daemon?.close())
 
   it('no answer is wrong, or another client’s', () => {
-    const { wrong } = ours.told
+    const { wrong } = ours.answer
     assert.equal(wrong.slice(0, 20).join('\n'), '', `${wrong.length} wrong answers`)
   })
 
@@ -96,7 +96,7 @@ describe('many clients at a running daemon', { skip: HERE }, () => {
 
   it('written objects exist, and deleted ones do not', async () => {
     const call = caller(daemon.address, await daemon.token('write'))
-    const { tags, connections } = ours.told.left
+    const { tags, connections } = ours.answer.left
     const found = await listed(call, '/api/v1/tags')
     assert.deepEqual(new Set(found.map(({ id }) => id)), new Set(tags))
     const open = await listed(call, '/api/v1/connections')
@@ -109,7 +109,7 @@ describe('many clients at a running daemon', { skip: HERE }, () => {
   })
 
   it('slow, silent and hostile clients take part', (t: TestContext) => {
-    const { slow, idle, kinds } = ours.told
+    const { slow, idle, kinds } = ours.answer
     const hostile = Object.entries(kinds)
       .filter(([kind]) => kind.startsWith('hostile'))
       .reduce((sum, [, { count }]) => sum + count, 0)
@@ -125,24 +125,24 @@ describe('many clients at a running daemon', { skip: HERE }, () => {
     t.diagnostic(
       `${CROWD.people} connections, each asks ${CROWD.pauseMs} ms after its last answer, for ${CROWD.seconds} s`,
     )
-    for (const [name, { told, mib }] of Object.entries({ ours, bare })) {
-      const { opening } = told
-      const { count, p50, p99, longest } = told.all
-      const rate = (count / told.seconds).toFixed(0)
+    for (const [name, { answer, mib }] of Object.entries({ ours, bare })) {
+      const { opening } = answer
+      const { count, p50, p99, longest } = answer.all
+      const rate = (count / answer.seconds).toFixed(0)
       t.diagnostic(
         `${name}: ${count} requests (${rate}/s), p50 ${shown(p50)}, p99 ${shown(p99)}, longest ${shown(longest)}; ` +
           `of them ${opening.count} over a new connection, p99 ${shown(opening.p99)}; ` +
           `resident ${mib.before.toFixed(0)} MiB before, ${mib.peak.toFixed(0)} at most, ${mib.after.toFixed(0)} after; ` +
-          `the crowd itself was held up by ${shown(told.heldUpMs)} (p99)`,
+          `the crowd itself was held up by ${shown(answer.heldUpMs)} (p99)`,
       )
     }
-    const slowest = Object.entries(ours.told.kinds)
+    const slowest = Object.entries(ours.answer.kinds)
       .toSorted(([, a], [, b]) => b.p99 - a.p99)
       .slice(0, 5)
       .map(([kind, { count, p99 }]) => `${kind} (${count}) ${shown(p99)}`)
     t.diagnostic(`ours, the longest by p99: ${slowest.join(', ')}`)
-    assert.deepEqual(bare.told.wrong, [])
+    assert.deepEqual(bare.answer.wrong, [])
     // Both received the same requests.
-    assert(bare.told.all.count > 0)
+    assert(bare.answer.all.count > 0)
   })
 })

@@ -25,7 +25,7 @@ export interface Front {
   /** The present fault; null to answer as the real server does. */
   fault: Answer | null
   /** Returns the number of faulty answers. */
-  readonly spoilt: () => number
+  readonly damaged: () => number
 }
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
@@ -180,7 +180,7 @@ export const FAULTS: readonly Fault[] = [
 const BOMB = Buffer.concat(Array<Buffer>(64).fill(MEMBER))
 
 export async function startFront(t: TestContext): Promise<Front> {
-  let spoilt = 0
+  let damaged = 0
 
   async function asked({ method, url, headers }: IncomingMessage, body: Buffer): Promise<Real> {
     const onward = request({ host: '127.0.0.1', port: front.to, method, path: url, headers })
@@ -192,7 +192,7 @@ export async function startFront(t: TestContext): Promise<Front> {
   async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const body = await buffer(req)
     if (front.fault !== null) {
-      spoilt++
+      damaged++
       await front.fault(res, () => asked(req, body))
       return
     }
@@ -211,6 +211,6 @@ export async function startFront(t: TestContext): Promise<Front> {
     server.closeAllConnections()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const front: Front = { url, to: 0, fault: null, spoilt: () => spoilt }
+  const front: Front = { url, to: 0, fault: null, damaged: () => damaged }
   return front
 }

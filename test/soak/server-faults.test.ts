@@ -99,7 +99,7 @@ const uptimeOf = async ({ daemon }: Site) =>
 
 describe('an account server', () => {
   /** Writes that were acknowledged while the server was faulty, and must be on it in the end. */
-  const kept = { verifications: 0, stamps: [] as string[] }
+  const stored = { verifications: 0, stamps: [] as string[] }
   let site: Site
   let turn = 0
 
@@ -115,14 +115,14 @@ describe('an account server', () => {
 
   async function suffers({ answer, code, isSlow, isObject, orLate }: Fault): Promise<void> {
     const { front, call, callFresh, connection } = site
-    const told = [code, ...(orLate ? (['backend_timeout'] as const) : [])].map(
+    const codes = [code, ...(orLate ? (['backend_timeout'] as const) : [])].map(
       (one) => `${statusOf(one)} ${one}`,
     )
     const name = `tag-${turn++}`
     const tag = { body: { name }, headers: { 'Idempotency-Key': name } }
     front.fault = answer
-    const before = front.spoilt()
-    const [signIn, read, write, chat, sync, words, heard, stamp] = await Promise.all([
+    const before = front.damaged()
+    const [signIn, read, write, chat, sync, words, verified, stamp] = await Promise.all([
       callFresh('POST', '/local/v1/sign-in', { body: { email: 'bob@example.org' } }),
       call('GET', '/api/v1/tags'),
       call('POST', '/api/v1/tags', tag),
@@ -133,21 +133,21 @@ describe('an account server', () => {
       call('POST', '/api/v1/verify', { body: { words: 'matador carload recede' } }),
       call('POST', '/api/v1/stamp', { body: { content: name } }),
     ])
-    assert(front.spoilt() > before)
+    assert(front.damaged() > before)
     // Operations that need the server.
-    for (const one of [signIn, read, write]) assert(told.includes(errorOf(one)), errorOf(one))
+    for (const one of [signIn, read, write]) assert(codes.includes(errorOf(one)), errorOf(one))
     // No row defines the JSON of a chat: an object is passed on.
-    if (chat !== null && !isObject) assert(told.includes(errorOf(chat)), errorOf(chat))
-    assert(told.includes(errorOf(sync)), errorOf(sync))
+    if (chat !== null && !isObject) assert(codes.includes(errorOf(chat)), errorOf(chat))
+    assert(codes.includes(errorOf(sync)), errorOf(sync))
     assert.match((sync.json as { message: string }).message, /account server/)
     // Operations that do not.
     assert.deepEqual([words.status, stamp.status], [200, 201], stamp.text)
     // Twenty wrong words a minute are checked.
-    assert(heard.status === 200 || errorOf(heard) === '429 rate_limited', heard.text)
+    assert(verified.status === 200 || errorOf(verified) === '429 rate_limited', verified.text)
     const signed = stamp.json as { id: string; receipt: string | null }
     assert.equal(signed.receipt, null)
-    if (heard.status === 200) kept.verifications++
-    kept.stamps.push(signed.id)
+    if (verified.status === 200) stored.verifications++
+    stored.stamps.push(signed.id)
 
     front.fault = null
     const again = await call('POST', '/api/v1/tags', tag)
@@ -172,9 +172,9 @@ describe('an account server', () => {
   it('has all acknowledged writes in the end, once', async () => {
     const log = await itemsOf(site, '/api/v1/verification-log')
     const ids = log.map(({ id }) => id)
-    assert.equal(ids.length, Math.min(kept.verifications, 200))
+    assert.equal(ids.length, Math.min(stored.verifications, 200))
     assert.equal(new Set(ids).size, ids.length)
-    for (const id of kept.stamps) {
+    for (const id of stored.stamps) {
       const page = await ask(site.front.url, 'GET', `/s/${id}/file`)
       assert.equal(page.status, 200, page.text)
       assert.notEqual((page.json as { receipt?: string }).receipt, undefined)

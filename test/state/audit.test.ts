@@ -52,7 +52,7 @@ function written(dir: string, deeds: readonly Deed[], how: Parameters<typeof ope
 const fileOf = (dir: string) => join(dir, 'audit.jsonl')
 const linesOf = (dir: string) => readFileSync(fileOf(dir), 'utf8').trimEnd().split('\n')
 type Line = Record<string, unknown>
-const said = (dir: string) => linesOf(dir).map((line) => JSON.parse(line) as Line)
+const parsed = (dir: string) => linesOf(dir).map((line) => JSON.parse(line) as Line)
 
 /** Hashes independently of the code under test, as another program would. */
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -77,7 +77,7 @@ test('the next run continues the numbers of the last one', (t) => {
   written(dir, [deed(), deed()])
   const lines = linesOf(dir)
   assert.deepEqual(
-    said(dir).map(({ line, prev }) => [line, prev]),
+    parsed(dir).map(({ line, prev }) => [line, prev]),
     [
       [1, NOTHING],
       [2, sha256(lines[0] as string)],
@@ -105,9 +105,9 @@ test('reads and starts are written a moment later; changes and errors at once, a
   assert.equal(readFileSync(fileOf(dir), 'utf8'), '')
   t.mock.timers.tick(TOGETHER_MS)
   assert.equal(linesOf(dir).length, 2)
-  for (const [index, told] of [deed({ route: 'POST /api/v1/tags' }), refusal].entries()) {
+  for (const [index, deedGiven] of [deed({ route: 'POST /api/v1/tags' }), refusal].entries()) {
     audit.record(deed())
-    audit.record(told)
+    audit.record(deedGiven)
     assert.equal(linesOf(dir).length, 4 + 2 * index)
   }
   audit.close()
@@ -127,15 +127,15 @@ test('a line after the end goes to the program’s log, and to no other file', (
 
 test('lines that could not be written at the end are reported in the program’s log', (t) => {
   const dir = freshFolder(t)
-  const told: unknown[] = []
-  const log: Log = (_, event, fields) => void told.push([event, (fields as Line)['lines']])
+  const logged: unknown[] = []
+  const log: Log = (_, event, fields) => void logged.push([event, (fields as Line)['lines']])
   const audit = open(dir, { log, longest: 1 })
   audit.record(refusal)
   mkdirSync(fileOf(dir))
   audit.record(deed())
   audit.record(refusal)
   audit.close()
-  assert.deepEqual(told.at(-1), ['audit log ends without its last lines', 2])
+  assert.deepEqual(logged.at(-1), ['audit log ends without its last lines', 2])
 })
 
 test('numbers continue after lines that crashes cut off, also at the beginning of a file', (t) => {
@@ -259,7 +259,7 @@ test('a long log is rotated, the oldest file is deleted, and the chain covers al
   assert.equal(fault, null)
   // The log continues from that head, although its current file does not exist yet.
   written(dir, [deed()], { longest: 700 })
-  assert.equal(said(dir)[0]?.['prev'], head)
+  assert.equal(parsed(dir)[0]?.['prev'], head)
   assert.equal(verifyAudit(dir).fault, null)
   rmSync(join(dir, names[3] as string))
   assert.match(verifyAudit(dir).fault?.what ?? '', /does not follow/)
@@ -275,7 +275,7 @@ test('rejected strangers write ten lines a minute at most, and the number of the
   at += 60_000
   audit.record(refusal)
   audit.close()
-  const lines = said(dir)
+  const lines = parsed(dir)
   assert.equal(lines.length, 12)
   assert.deepEqual(
     lines.slice(10).map(({ token, outcome, unlisted }) => [token, outcome, unlisted]),

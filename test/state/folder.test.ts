@@ -131,11 +131,11 @@ const files: [string, RegExp, string | false, (path: string) => void][] = [
   ["another user's", /belongs to user/, modes || asRoot, (path) => chownSync(path, 12345, 12345)],
 ]
 
-for (const [what, message, skip, spoil] of files) {
+for (const [what, message, skip, damage] of files) {
   test(`does not read a file that is ${what}`, { skip }, (t) => {
     const path = join(freshFolder(t), 'file')
     writeAtomic(path, 'text')
-    spoil(path)
+    damage(path)
     assert.throws(() => readPrivate(path), { exit: EXIT.stateUnsafe, message })
   })
 }

@@ -10,7 +10,7 @@ import type { State } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
 /** Runs `write` in a new state, then `read` in that state and again after it was reopened. */
-function kept(what: string, write: (state: State) => void, read: (state: State) => void): void {
+function testRow(what: string, write: (state: State) => void, read: (state: State) => void): void {
   test(what, (t) => {
     const dir = freshFolder(t)
     const state = openState(dir)
@@ -35,7 +35,7 @@ const ids = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => 
 
 const VALUES = { text: 'zwölf', zero: 0, no: false, nothing: null, tree: { a: [1, { b: 2 }] } }
 
-kept(
+testRow(
   'meta: stores, replaces and deletes any JSON value',
   ({ meta }) => {
     for (const [key, value] of Object.entries(VALUES)) meta.set(key, value)
@@ -52,7 +52,7 @@ kept(
   },
 )
 
-kept(
+testRow(
   'tokens: revoked once, last use only increases, newest first',
   ({ tokens }) => {
     tokens.insert({ hash: 'a', id: 'tok_1', created_at: 1 })
@@ -75,7 +75,7 @@ kept(
   },
 )
 
-kept(
+testRow(
   'secrets: stores, replaces and deletes sealed bytes unchanged',
   ({ secrets }) => {
     secrets.put({ id: 'b', version: 1, sealed: new Uint8Array([1]) })
@@ -105,7 +105,7 @@ const connection = (id: string, epoch: number) => ({
   updated_at: epoch,
 })
 
-kept(
+testRow(
   'connections: replaced whole, renamed, deleted, listed in pages; checks heads and holds',
   ({ connections }) => {
     connections.put(connection('con_1', 1))
@@ -160,7 +160,7 @@ const guest = (
 })
 const mum = { id: 'ext_1', name: 'Maria Muster' }
 
-kept(
+testRow(
   'guests: replaced, ended, deleted; an ended one has no external member; times beyond 32 bits',
   ({ guests }) => {
     guests.put(guest('gst_1', 'old'))
@@ -180,7 +180,7 @@ kept(
   },
 )
 
-kept(
+testRow(
   'logs: accepts only the next entry, and replaces none',
   ({ logs }) => {
     const add = (seq: number, entry: string) => () =>
@@ -210,7 +210,7 @@ kept(
 
 const use = { subject: 'con_1', epoch: 1, speaker: 'acc_1', window: 100 }
 
-kept(
+testRow(
   'replays: each of the four names makes another use; the first time is kept',
   ({ replays }) => {
     assert.equal(replays.highest(), 0)
@@ -230,7 +230,7 @@ kept(
   },
 )
 
-kept(
+testRow(
   'replays: pruning deletes lower windows, and never the highest',
   ({ replays }) => {
     for (const window of [98, 100, 99]) replays.firstUse({ ...use, window }, window)
@@ -259,7 +259,7 @@ const verification = (n: number): VerificationEntry => ({
   caller: n % 2 === 0 ? null : 'tok_1',
 })
 
-kept(
+testRow(
   'verifications: pages newest first, and unpushed ones oldest first',
   ({ verifications }) => {
     for (const n of [1, 3, 2, 5, 4]) verifications.insert(verification(n))
@@ -283,7 +283,7 @@ const stamp = (n: number, receipt: string | null) => ({
   created_at: n,
 })
 
-kept(
+testRow(
   'stamps: receipts can come later; the JWS never changes',
   ({ stamps }) => {
     stamps.insert(stamp(2, null))
@@ -302,7 +302,7 @@ kept(
   },
 )
 
-kept(
+testRow(
   'approval attempts: each side separate, two at one time, set back, dropped',
   ({ approvalAttempts }) => {
     for (const at of [1, 5, 5, 90]) approvalAttempts.add('approving', at)
@@ -317,7 +317,7 @@ kept(
   },
 )
 
-kept(
+testRow(
   'wrong tries: counted in separate rows, reduced, ended',
   ({ wrongTries }) => {
     const counted = { caller: 'tok_1', expected: false }
@@ -343,7 +343,7 @@ kept(
   },
 )
 
-kept(
+testRow(
   'challenges: a word and a purpose while they are open',
   ({ challenges }) => {
     const at = { uptimeMs: 5.4, boot: 'b' }
@@ -387,7 +387,7 @@ kept(
   },
 )
 
-kept(
+testRow(
   'listed invitations: kept as first listed, with a mark for changes; the newest are kept',
   ({ listedInvitations: rows }) => {
     const first = { connection: 'con_1', inviter: 'acc_1', changed: false, reader: null }

@@ -97,7 +97,7 @@ describe('the texts of the tools', () => {
     }
   })
 
-  const said: [tool: ToolName, said: RegExp][] = [
+  const expected: [tool: ToolName, said: RegExp][] = [
     ['connections_code', /to SAY.*Never what to expect/],
     ['verify_words', /Say "not verified" only if "conclusive" is true/],
     ['verify_words', /20 wrong tries a minute/],
@@ -114,7 +114,7 @@ describe('the texts of the tools', () => {
     ['guest_codes_create', /shown only now/],
     ['exports_create', /an id, not a file/],
   ]
-  for (const [tool, wanted] of said)
+  for (const [tool, wanted] of expected)
     it(`the description of ${tool} matches ${wanted.source}`, () =>
       assert.match(toolNamed(tool).description, wanted))
 

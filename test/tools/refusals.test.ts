@@ -102,11 +102,11 @@ describe('refusals', () => {
     ],
     ['trust_cards_create', { note: 'n' }, /either "email" or "user_id"/],
   ]
-  for (const [tool, args, told] of together)
+  for (const [tool, args, expected] of together)
     it(`${tool} with ${Object.keys(args).join(', ') || 'nothing'}: 422 that names the fields that belong together`, async () => {
       const { status, json } = await caller.call(tool, args)
       assert.equal(status, 422)
-      assert.match((json as { message: string }).message, told)
+      assert.match((json as { message: string }).message, expected)
     })
 
   it('the input of a tool is limited, and so is its error', async () => {

@@ -7,7 +7,7 @@ import type { Account } from '../../src/api/port.ts'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { signJws } from '../../src/crypto/jose/jws-signature.ts'
-import { type Desk } from './world.ts'
+import { type DeviceUser } from './world.ts'
 import { paged } from './paged.ts'
 import { type Between, both, instead, restless } from './interceptor.ts'
 
@@ -63,15 +63,18 @@ export const showingEnvelopes = (envelopes: readonly string[]): Between =>
  * Restarts the device with a server that lies.
  * @returns the device and the error of its sync; empty for none
  */
-export async function lied(desk: Desk, lie: Between): Promise<{ lied: Desk; error: string }> {
-  const there = desk.restart(lie)
+export async function lied(
+  user: DeviceUser,
+  lie: Between,
+): Promise<{ lied: DeviceUser; error: string }> {
+  const there = user.restart(lie)
   const { error } = await there.device().sync.run('request')
   return { lied: there, error: error ?? '' }
 }
 
 /** Restarts the device with an honest server and runs a successful sync. */
-export async function honest(desk: Desk): Promise<Desk> {
-  const there = desk.restart((account) => account)
+export async function honest(user: DeviceUser): Promise<DeviceUser> {
+  const there = user.restart((account) => account)
   await there.sync()
   return there
 }
@@ -82,13 +85,13 @@ export const membersOf = (jws: string): Record<string, unknown> =>
 
 /** Returns the next entry of a roster, signed by a device that follows no rule. */
 export async function forgedEntry(
-  desk: Desk,
+  user: DeviceUser,
   connection: string,
   members: Record<string, unknown>,
 ): Promise<string> {
-  const { entries } = await desk.account().rosters.read({ connection })
+  const { entries } = await user.account().rosters.read({ connection })
   const last = entries.at(-1) ?? assert.fail('a roster has entries')
-  const { identity } = desk.device()
+  const { identity } = user.device()
   const [{ sign }, log] = [await identity.keys(), await identity.keyLog()]
   const payload = {
     v: 2,
@@ -96,8 +99,8 @@ export async function forgedEntry(
     seq: entries.length,
     epoch: membersOf(last)['epoch'],
     prev: encodeBase64url(entryHash(last)),
-    actor: desk.id,
-    device: desk.deviceId,
+    actor: user.id,
+    device: user.deviceId,
     actor_log: { seq: log.seq, head: encodeBase64url(log.head) },
     at: 1,
     ...members,
@@ -106,7 +109,7 @@ export async function forgedEntry(
 }
 
 /** Returns the head of a device’s own key log in the form that entries use. */
-export async function placeOf(desk: Desk): Promise<{ seq: number; head: string }> {
-  const { seq, head } = await desk.device().identity.keyLog()
+export async function placeOf(user: DeviceUser): Promise<{ seq: number; head: string }> {
+  const { seq, head } = await user.device().identity.keyLog()
   return { seq, head: encodeBase64url(head) }
 }

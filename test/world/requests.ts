@@ -15,7 +15,7 @@ import { trustCards } from '../../src/handlers/trust-cards.ts'
 import type { Keychain } from '../../src/keychain/backend.ts'
 import type { Act } from '../../src/storage/idempotency.ts'
 import type { Enrolled } from '../device/enrolled.ts'
-import type { Desk } from './world.ts'
+import type { DeviceUser } from './world.ts'
 
 const OWNER: Caller = { token: 'tok_1', scope: 'full', machine: null }
 const ANSWERS: Reached = { reachable: true, since: null }
@@ -45,17 +45,17 @@ interface Asking {
 }
 
 function contextAt(
-  of: { device: LocalDevice; seat: DeviceSession; keychain: Keychain; signIn: SignInFlow },
+  of: { device: LocalDevice; deviceSession: DeviceSession; keychain: Keychain; signIn: SignInFlow },
   { accept = '', caller = OWNER, act = null, reached = ANSWERS }: Asking,
 ): HandlerContext {
-  const { seat, signIn } = of
+  const { deviceSession, signIn } = of
   const { state, now, startedAt, environment, backend, keychain } = of.device
   const tokens = openTokens({
     keychain: of.keychain,
     rows: state.tokens,
     now,
     commandLineToken: () => '',
-    account: () => seat.identity()?.account ?? null,
+    account: () => deviceSession.identity()?.account ?? null,
   })
   const log = () => undefined
   const home = {
@@ -66,7 +66,7 @@ function contextAt(
     keychain,
     tokens,
     tokenLinks: newTokenLinks({ meta: state.meta, now, log }),
-    seat,
+    deviceSession,
     signIn,
     reachability: { read: async () => reached },
     log,
@@ -82,16 +82,16 @@ export function contextOf(
   parts: Partial<Account> = {},
   asking: Asking = {},
 ): HandlerContext {
-  const { seat, store: keychain } = device
-  const context = contextAt({ device, seat, keychain, signIn: NO_SIGN_IN }, asking)
+  const { deviceSession, store: keychain } = device
+  const context = contextAt({ device, deviceSession, keychain, signIn: NO_SIGN_IN }, asking)
   return Object.assign(context, { account: { ...context.account, ...parts } })
 }
 
 /** Returns the context of a request at a person’s device. */
-export function at(desk: Desk, machine: Account | null = null): HandlerContext {
-  const { seat, keychain, flow: signIn } = desk
+export function at(user: DeviceUser, machine: Account | null = null): HandlerContext {
+  const { deviceSession, keychain, flow: signIn } = user
   return contextAt(
-    { device: desk.device(), seat, keychain, signIn },
+    { device: user.device(), deviceSession, keychain, signIn },
     { caller: { ...OWNER, machine } },
   )
 }
@@ -100,8 +100,8 @@ export function at(desk: Desk, machine: Account | null = null): HandlerContext {
 const NO_NUMBER = Array.from({ length: 12 }, () => '00000').join(' ')
 
 /** Confirms the keys of a followed account by the current safety number of its card. */
-export async function confirmAt(desk: Desk, id: string): Promise<TrustCard> {
-  const { safety_number } = await trustCards.update({ id, body: {} }, at(desk))
+export async function confirmAt(user: DeviceUser, id: string): Promise<TrustCard> {
+  const { safety_number } = await trustCards.update({ id, body: {} }, at(user))
   const body = { confirmed: true, safety_number: safety_number ?? NO_NUMBER } as const
-  return trustCards.update({ id, body }, at(desk))
+  return trustCards.update({ id, body }, at(user))
 }

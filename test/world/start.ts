@@ -3,7 +3,7 @@ import type { Account } from '../../src/api/port.ts'
 import type { ClockSource } from '../../src/device/codes/clock.ts'
 import { openDevice } from '../../src/device/device.ts'
 import type { Identity } from '../../src/device/identity/identity.ts'
-import { openSeat } from '../../src/device/session/session.ts'
+import { openDeviceSession } from '../../src/device/session/session.ts'
 import type { Keychain } from '../../src/keychain/backend.ts'
 import type { State } from '../../src/state/state.ts'
 import { PUBLIC_URL } from '../service/subject.ts'
@@ -34,7 +34,7 @@ export function startDevice(of: {
     const { cause } = typeof fields === 'function' ? fields() : fields
     logged.push({ event, cause })
   }
-  const seat = openSeat({
+  const deviceSession = openDeviceSession({
     state,
     keychain,
     accountOf,
@@ -54,5 +54,5 @@ export function startDevice(of: {
       }),
     taken: () => undefined,
   })
-  return { seat, logged, soon, log }
+  return { deviceSession, logged, soon, log }
 }

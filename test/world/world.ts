@@ -57,12 +57,12 @@ interface Parts {
 
 export type World = Awaited<ReturnType<typeof newWorld>>
 
-/** A device of a person. */
-export interface Desk {
+/** A person at one of their devices. */
+export interface DeviceUser {
   readonly name: string
   readonly state: State
   readonly keychain: Keychain
-  readonly seat: DeviceSession
+  readonly deviceSession: DeviceSession
   readonly flow: SignInFlow
   readonly logged: readonly { readonly event: string; readonly cause: unknown }[]
   /** The ids of the account and the device. */
@@ -82,7 +82,7 @@ export interface Desk {
   words(connection: string): string | null
   hears(words: string | null): Promise<Verification>
   /** Returns the same device after a restart, optionally with another account or other parts. */
-  restart(between?: Between, parts?: Partial<Parts>): Desk
+  restart(between?: Between, parts?: Partial<Parts>): DeviceUser
 }
 
 /**
@@ -113,7 +113,7 @@ export async function newWorld(
     return identity.machine === null ? account : renewing(account, again)
   }
 
-  function deskOver(of: {
+  function userOver(of: {
     name: string
     state: State
     keychain: Keychain
@@ -123,7 +123,7 @@ export async function newWorld(
   }) {
     const { name, state, keychain, between, starts } = of
     const now = () => clock.ms
-    const { seat, logged, log } = startDevice({
+    const { deviceSession, logged, log } = startDevice({
       state,
       keychain,
       accountOf: ({ account, device, session }) =>
@@ -132,34 +132,34 @@ export async function newWorld(
       now,
       environment: 'test',
     })
-    starts.push(seat)
+    starts.push(deviceSession)
     const flow = newSignIn({
       state,
       keychain,
-      seat,
+      deviceSession,
       door,
       server: PUBLIC_URL,
       now,
       log,
       names: { display_name: name, device_name: `${name}'s`, platform: 'linux' },
     })
-    const account = () => seat.account()
+    const account = () => deviceSession.account()
     const device = (): LocalDevice =>
-      seat.device() ?? assert.fail(`${name} has no device that may act`)
+      deviceSession.device() ?? assert.fail(`${name} has no device that may act`)
     return {
       name,
       state,
       keychain,
-      seat,
+      deviceSession,
       flow,
       logged,
       account,
       device,
       get id(): string {
-        return seat.identity()?.account ?? assert.fail(`${name} is nobody`)
+        return deviceSession.identity()?.account ?? assert.fail(`${name} is nobody`)
       },
       get deviceId(): string {
-        return seat.identity()?.device ?? assert.fail(`${name} is nobody`)
+        return deviceSession.identity()?.device ?? assert.fail(`${name} is nobody`)
       },
       async sync(): Promise<SyncReport> {
         const report = await device().sync.run('request')
@@ -188,48 +188,48 @@ export async function newWorld(
       hears: async (words: string | null): Promise<Verification> =>
         device().verifier.verify(words ?? assert.fail('nobody said anything'), null),
       restart(other: Between = between, parts: Partial<Parts> = {}) {
-        void seat.device()?.firstContacts.close()
-        return deskOver({ ...of, between: other, ...parts })
+        void deviceSession.device()?.firstContacts.close()
+        return userOver({ ...of, between: other, ...parts })
       },
     }
   }
 
-  function newDesk(name: string) {
+  function newUser(name: string) {
     const state = openState(freshFolder(t))
     const starts: DeviceSession[] = []
     t.after(async () => {
-      for (const seat of starts) await seat.device()?.firstContacts.close()
+      for (const deviceSession of starts) await deviceSession.device()?.firstContacts.close()
       state.close()
     })
     const between: Between = (account) => account
-    return deskOver({ name, state, keychain: memoryKeychain(), between, starts })
+    return userOver({ name, state, keychain: memoryKeychain(), between, starts })
   }
 
-  async function codeFor(desk: Desk, email: string): Promise<string> {
-    await desk.flow.begin(email)
+  async function codeFor(user: DeviceUser, email: string): Promise<string> {
+    await user.flow.begin(email)
     return code(email)
   }
 
-  async function signIn(desk: Desk, email: string) {
-    await desk.flow.code({ code: await codeFor(desk, email), reset: false })
-    return desk
+  async function signIn(user: DeviceUser, email: string) {
+    await user.flow.code({ code: await codeFor(user, email), reset: false })
+    return user
   }
 
   /** Resets as the command line does: the daemon plans, the paper signs. */
   async function resetBy(
-    desk: Desk,
+    user: DeviceUser,
     email: string,
     paper: KeyPair | null,
     meanwhile: () => Promise<unknown>,
   ) {
-    const code = await codeFor(desk, email)
+    const code = await codeFor(user, email)
     const recovery_key = paper?.jwk.x ?? null
-    const { unsigned } = await desk.flow.planReset({ by: { code }, recovery_key })
+    const { unsigned } = await user.flow.planReset({ by: { code }, recovery_key })
     const entry = { op: 'reset', ...(unsigned ?? assert.fail('nothing to sign')) } as const
     const vouched = paper === null ? {} : { recovery_sig: vouchFor(entry, paper) }
     await meanwhile()
-    await desk.flow.code({ code, reset: true, ...vouched })
-    return desk
+    await user.flow.code({ code, reset: true, ...vouched })
+    return user
   }
 
   return {
@@ -260,7 +260,7 @@ export async function newWorld(
       clock.ms += minutes * MINUTE
     },
     /** Signs in a new person with the mailbox `<name>@example.org`. */
-    person: (name: string) => signIn(newDesk(name), `${name}@example.org`),
+    person: (name: string) => signIn(newUser(name), `${name}@example.org`),
     /**
      * Resets an account to a new device, by its mailbox and by the recovery key if there is one.
      * All other devices are lost.
@@ -270,19 +270,20 @@ export async function newWorld(
       name: string,
       paper: KeyPair | null = null,
       meanwhile: () => Promise<unknown> = () => Promise.resolve(),
-    ) => resetBy(newDesk(name), `${name}@example.org`, paper, meanwhile),
+    ) => resetBy(newUser(name), `${name}@example.org`, paper, meanwhile),
     /** Starts another session of a signed-in device, with a code from its mailbox. */
-    again: (desk: Desk, { name }: Pick<Desk, 'name'> = desk) => signIn(desk, `${name}@example.org`),
+    again: (user: DeviceUser, { name }: Pick<DeviceUser, 'name'> = user) =>
+      signIn(user, `${name}@example.org`),
     /** Signs in on a further device of a person, without approval. */
-    waiting: (desk: Desk, name: string) => signIn(newDesk(name), `${desk.name}@example.org`),
+    waiting: (user: DeviceUser, name: string) => signIn(newUser(name), `${user.name}@example.org`),
     /**
      * Signs in on a further device of a person and approves it; the words of both screens are
      * compared.
      */
-    async further(desk: Desk, name: string) {
-      const newcomer = await signIn(newDesk(name), `${desk.name}@example.org`)
-      const approver = await desk.device().approver()
-      await approved({ approver, account: desk.account() }, newcomer.flow)
+    async further(user: DeviceUser, name: string) {
+      const newcomer = await signIn(newUser(name), `${user.name}@example.org`)
+      const approver = await user.device().approver()
+      await approved({ approver, account: user.account() }, newcomer.flow)
       return newcomer
     },
   }
@@ -326,32 +327,36 @@ function whatIsStored(t: TestContext, file: string) {
 }
 
 /** Replaces the recovery key of an account, or sets the first one. */
-export async function newPaper(desk: Desk, old: KeyPair | null = null): Promise<KeyPair> {
+export async function newPaper(user: DeviceUser, old: KeyPair | null = null): Promise<KeyPair> {
   const paper = recoveryKeyOf(newRecoverySeed())
-  const { next } = await readRecoveryKey(desk.device(), desk.account())
+  const { next } = await readRecoveryKey(user.device(), user.account())
   const entry = { op: 'recovery', ...next, key: paper.jwk } as const
   const vouched = old === null ? {} : { recovery_sig: vouchFor(entry, old) }
-  await putRecoveryKey(desk.device(), desk.account(), { key: paper.jwk, seq: next.seq, ...vouched })
+  await putRecoveryKey(user.device(), user.account(), { key: paper.jwk, seq: next.seq, ...vouched })
   return paper
 }
 
 /** Returns an account server with these people. */
 export async function worldOf<Name extends string>(t: TestContext, ...names: readonly Name[]) {
   const world = await newWorld(t)
-  const desks = {} as Record<Name, Desk>
-  for (const name of names) desks[name] = await world.person(name)
-  return { world, ...desks }
+  const users = {} as Record<Name, DeviceUser>
+  for (const name of names) users[name] = await world.person(name)
+  return { world, ...users }
 }
 
 /** Connects two people: A made the connection, B approved the invitation, both have synced. */
-export async function connected(a: Desk, b: Desk, name?: string): Promise<string> {
+export async function connected(a: DeviceUser, b: DeviceUser, name?: string): Promise<string> {
   const connection = await a.connect(name)
-  await takenIn(a, connection, [b])
+  await joinMembers(a, connection, [b])
   return connection
 }
 
 /** Adds more people to a connection of A. */
-export async function takenIn(a: Desk, connection: string, others: readonly Desk[]): Promise<void> {
+export async function joinMembers(
+  a: DeviceUser,
+  connection: string,
+  others: readonly DeviceUser[],
+): Promise<void> {
   for (const b of others) {
     await a.invite(connection, { user_id: b.id })
     await b.approve()
@@ -364,18 +369,22 @@ export async function takenIn(a: Desk, connection: string, others: readonly Desk
 export async function three(t: TestContext) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
-  await takenIn(ada, id, [bob, cy])
+  await joinMembers(ada, id, [bob, cy])
   return { world, ada, bob, cy, id }
 }
 
 /** Returns whether the speaker’s current words verify at another device. */
-export async function verifies(by: Desk, speaker: Desk, connection: string): Promise<boolean> {
+export async function verifies(
+  by: DeviceUser,
+  speaker: DeviceUser,
+  connection: string,
+): Promise<boolean> {
   const words = speaker.words(connection)
   return words !== null && (await by.hears(words)).verified
 }
 
 /** Returns whether an account is in a connection, by the state of a device. */
-export const isIn = ({ state }: Desk, connection: string, { id }: Desk): boolean =>
+export const isIn = ({ state }: DeviceUser, connection: string, { id }: DeviceUser): boolean =>
   rememberedRoster(state, connection)?.roster.members.some(({ account }) => account === id) ?? false
 
 /**
@@ -383,8 +392,8 @@ export const isIn = ({ state }: Desk, connection: string, { id }: Desk): boolean
  * it.
  */
 export async function consentFor(
-  person: Desk,
-  inviter: Desk,
+  person: DeviceUser,
+  inviter: DeviceUser,
   connection: string,
   rosterHead?: Uint8Array,
 ): Promise<string> {
@@ -410,7 +419,7 @@ export async function consentFor(
  */
 export const sayingApproved = (
   connection: string,
-  { id }: Desk,
+  { id }: DeviceUser,
   consent: string,
   email: string | null = null,
 ): Between =>

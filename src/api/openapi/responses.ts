@@ -44,8 +44,8 @@ export function errorComponents(paths: object, server: Server): JsonRecord {
   const sets = [...refs].toSorted().map((ref) => {
     const name = ref.slice(PREFIX.length)
     const [status, ...codes] = name.split('.') as [string, ...ErrorCode[]]
-    const told = status === 'default' ? OTHER : codes.map((code) => `\`${code}\``).join(', ')
-    return { name, codes, response: errorResponse(codes, told) }
+    const description = status === 'default' ? OTHER : codes.map((code) => `\`${code}\``).join(', ')
+    return { name, codes, response: errorResponse(codes, description) }
   })
   return {
     responses: Object.fromEntries(sets.map(({ name, response }) => [name, response])),

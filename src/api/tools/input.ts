@@ -47,8 +47,8 @@ const legible = (schema: JsonRecord): JsonRecord =>
 function parameter(name: string, schema: JsonRecord): JsonRecord {
   const { description, ...rest } = legible(schema) as JsonRecord & { anyOf?: JsonRecord[] }
   const inner = rest.anyOf?.find((one) => one['description'] !== undefined)?.['description']
-  const told = ELSEWHERE[name] ?? description ?? inner
-  return told === undefined ? rest : { ...rest, description: told }
+  const text = ELSEWHERE[name] ?? description ?? inner
+  return text === undefined ? rest : { ...rest, description: text }
 }
 
 /**

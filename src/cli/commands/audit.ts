@@ -47,15 +47,15 @@ the head.
     const head = headIn(options['head'])
     const { dir, check } = placeOf(config())
     const report = verifyAudit(dir, head, check)
-    const { knowsHead, ...told } = report
-    const { lines, before, cut, from, to, fault } = told
+    const { knowsHead, ...result } = report
+    const { lines, before, cut, from, to, fault } = result
     if (lines === 0 && fault === null)
       throw new StartError(
         'failed',
         `There is no audit log in ${dir}. Either no daemon has run with this state folder yet, or the file was deleted.`,
       )
     const isGood = fault === null && knowsHead !== false
-    print({ ok: isGood, ...told, knows_head: knowsHead }, [
+    print({ ok: isGood, ...result, knows_head: knowsHead }, [
       fault === null
         ? `${plural(lines, 'line')}, each matches the line before it`
         : `Line ${fault.row} of ${fault.file} ${fault.what}. The log was changed at this line or after it.`,

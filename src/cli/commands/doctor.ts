@@ -9,7 +9,7 @@ import { EXIT } from '../../errors.ts'
 import { type Colour, coloured } from '../output.ts'
 import { type Command, type Io, UsageError } from '../command.ts'
 import { accountCheck } from '../doctor/account.ts'
-import { type Part, type Told, newApart } from '../doctor/subprocess.ts'
+import { type Part, type Reported, newApart } from '../doctor/subprocess.ts'
 import { auditCheck, auditApart, databaseChecks, databasesApart } from '../doctor/databases.ts'
 import { clockCheck, serverCheck } from '../doctor/server.ts'
 import { configurationCheck, programCheck } from '../doctor/configuration.ts'
@@ -112,8 +112,8 @@ function linesOf(findings: readonly Finding[], { stdout, env }: Io): string[] {
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings.map(({ state, name, found, remedy }) => {
     const word = coloured(COLOURS[state], state.padEnd(4), { stream: stdout, env })
-    const told = remedy === null ? found : `${found.replace(/\.$/, '')}. → ${remedy}`
-    return `${word}  ${name.padEnd(width)}  ${shown(told)}`
+    const text = remedy === null ? found : `${found.replace(/\.$/, '')}. → ${remedy}`
+    return `${word}  ${name.padEnd(width)}  ${shown(text)}`
   })
 }
 
@@ -140,7 +140,7 @@ async function lookApart(parts: string, ground: DoctorContext, { stdout }: Io): 
       { name: part, run: () => APART[part as Part](stateDir, ground) },
       ground,
     )
-    stdout.write(`${JSON.stringify({ part, findings } satisfies Told)}\n`)
+    stdout.write(`${JSON.stringify({ part, findings } satisfies Reported)}\n`)
   }
 }
 

@@ -31,7 +31,7 @@ interface ServiceReport extends ServiceState {
 /** Asks the service manager for the state and, if the service is running, also the daemon. */
 async function reportOf(machine: Host, definition: Definition): Promise<ServiceReport> {
   const { file, ask, health } = definition
-  const isThere = machine.look(file.path) !== null
+  const isThere = machine.lstat(file.path) !== null
   const standing = definition.standing(await machine.run(ask))
   const asked = standing.running ? await machine.run(health.words, health.env) : null
   return { installed: isThere ? file.path : null, ...standing, healthy: asked?.code === 0 }
@@ -191,7 +191,7 @@ ${SCOPE_HELP}
             '--purge permanently deletes the keys, the tokens and the log on this machine. To confirm, add --yes.',
           )
         const definition = definitionOf(platform, wanted)
-        const { keeps } = definition
+        const { remainingFolder } = definition
         // Read the settings now, because they name the state folder and will be removed.
         const stateDir = isPurge
           ? await stateDirOf(machine, platform, definition)
@@ -199,12 +199,17 @@ ${SCOPE_HELP}
         const { wasThere, left, program } = await uninstall(machine, platform, wanted)
         if (isPurge && stateDir !== null) {
           say(`Deleting the state folder of the service: ${stateDir}`)
-          await purgeAll(machine, { stateDir, keeps, unit: definition.file.path }, purge, say)
+          await purgeAll(
+            machine,
+            { stateDir, remainingFolder, unit: definition.file.path },
+            purge,
+            say,
+          )
         }
         requireGone(left)
-        const own = [stateDir, keeps].filter((path) => path !== null)
+        const own = [stateDir, remainingFolder].filter((path) => path !== null)
         const removed = [definition.file.path, ...(program === null ? [] : [program])]
-        const staying = isPurge ? own.filter((path) => machine.look(path) !== null) : own
+        const staying = isPurge ? own.filter((path) => machine.lstat(path) !== null) : own
         const gone = own.filter((path) => !staying.includes(path))
         print({ removed: [...(wasThere ? removed : []), ...gone], kept: staying }, [
           wasThere ? `Removed: ${removed.join(', ')}` : 'The service was not installed.',

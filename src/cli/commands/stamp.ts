@@ -138,8 +138,8 @@ this command prints, or with any library for JWS and Ed25519. To see the root of
         }),
       )
       const { stamp, key_log, receipt } = answer
-      const kept = { stamp, key_log, ...(receipt === null ? {} : { receipt }) }
-      await to.writeFile(`${JSON.stringify(kept, null, 2)}\n`)
+      const contents = { stamp, key_log, ...(receipt === null ? {} : { receipt }) }
+      await to.writeFile(`${JSON.stringify(contents, null, 2)}\n`)
       return answer
     })
     print(made, [made.words, made.verification_url])

@@ -87,7 +87,7 @@ function faultsOf(ground: DoctorContext): StartError[] {
 function inForce({ config, env }: DoctorContext): string {
   const { stateDir, bind, port, accountBind, accountPort, backendUrl, environment } = config
   const count = Object.keys(env).filter((name) => name.startsWith('SVC_') && env[name]).length
-  const said = [
+  const parts = [
     stateDir === undefined ? null : `folder ${stateDir}`,
     bind === undefined || port === undefined ? null : `API ${bind}:${port}`,
     accountBind === undefined || accountPort === undefined
@@ -97,7 +97,7 @@ function inForce({ config, env }: DoctorContext): string {
       ? null
       : `account server ${backendUrl ?? 'embedded in the daemon'} (${environment})`,
   ]
-  return `${count} SVC_ ${count === 1 ? 'variable' : 'variables'} set; ${said.filter((it) => it !== null).join(', ')}`
+  return `${count} SVC_ ${count === 1 ? 'variable' : 'variables'} set; ${parts.filter((it) => it !== null).join(', ')}`
 }
 
 export const configurationCheck: DoctorCheck = {

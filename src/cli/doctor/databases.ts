@@ -48,7 +48,7 @@ const KINDS: readonly Kind[] = [
 const RESTORE =
   'Stop countersignd, move the whole state folder elsewhere and keep it, then restore the state folder from a backup.'
 
-function judged(db: DatabaseSync, path: string, { file, versions, query }: Kind): Finding {
+function findingOn(db: DatabaseSync, path: string, { file, versions, query }: Kind): Finding {
   const { newest } = versions
   const [isBegun] = db.prepare('select 1 from sqlite_schema').all()
   const number = isBegun === undefined ? 0 : Number(Object.values(db.prepare(query).get() ?? {})[0])
@@ -88,7 +88,7 @@ function lookThrough(stateDir: string, kind: Kind): Finding[] {
   try {
     const db = openReadOnly(path)
     try {
-      return [judged(db, path, kind)]
+      return [findingOn(db, path, kind)]
     } finally {
       db.close()
     }

@@ -43,7 +43,7 @@ const NETWORK: Readonly<Record<number, string>> = {
   0x00c36400: 'Ceph',
 }
 
-function look(path: string): Stats | null {
+function statOf(path: string): Stats | null {
   try {
     return lstatSync(path)
   } catch (error) {
@@ -62,7 +62,7 @@ const isOfService = (dir: string): boolean => resolve(dir).startsWith('/var/lib/
 /** Returns the nearest parent folder that exists. */
 function above(path: string): string {
   const parent = dirname(path)
-  return parent === path || look(parent) !== null ? parent : above(parent)
+  return parent === path || statOf(parent) !== null ? parent : above(parent)
 }
 
 function missing(dir: string): Finding[] {
@@ -113,7 +113,7 @@ function folderFault(dir: string, stat: Stats): Finding | null {
 function* entriesBelow(dir: string): Generator<{ path: string; stat: Stats }> {
   for (const name of readdirSync(dir)) {
     const path = join(dir, name)
-    const stat = look(path)
+    const stat = statOf(path)
     // The entry was deleted after the folder had been listed.
     if (stat === null) continue
     yield { path, stat }
@@ -265,7 +265,7 @@ export const filesCheck: DoctorCheck = {
   run({ config, now }) {
     if (config.stateDir === undefined) return []
     const dir = resolve(config.stateDir)
-    const stat = look(dir)
+    const stat = statOf(dir)
     if (stat === null) return missing(dir)
     const wrong = folderFault(dir, stat)
     const itself = wrong === null ? [ok(FOLDER, `${dir}, accessible only to this user`)] : [wrong]

@@ -169,8 +169,8 @@ export async function holdingOf(stateDir: string | undefined): Promise<Holding> 
         runtime,
         why: isThere ? 'runtime.json is damaged' : 'its address is unknown',
       }
-    const told = await proven(stateDir, runtime)
-    return typeof told === 'string' ? { state: 'silent', pid, runtime, why: told } : told
+    const answer = await proven(stateDir, runtime)
+    return typeof answer === 'string' ? { state: 'silent', pid, runtime, why: answer } : answer
   } catch (error) {
     const remedy = isDamage(error)
       ? `Stop every countersignd that uses this folder, then run: rm ${shellQuoted(join(stateDir, 'lock.db'))} (this file contains no data)`

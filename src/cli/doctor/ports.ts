@@ -180,7 +180,7 @@ async function squatted(port: Port, holding: Holding): Promise<Finding[]> {
   ]
 }
 
-async function look(port: Port, holding: Holding): Promise<Finding[]> {
+async function checkPort(port: Port, holding: Holding): Promise<Finding[]> {
   if (port.port === 0) return [ok(port.name, `${port.setting}=0 uses any free port`)]
   return [await own(port, holding), ...(isLoopback(port.bind) ? await squatted(port, holding) : [])]
 }
@@ -214,6 +214,6 @@ export const portsCheck: DoctorCheck = {
     const holding = await ground.holding()
     const wanted = configured(ground)
     const all = [...wanted, ...actual(holding, wanted)]
-    return (await Promise.all(all.map((port) => look(port, holding)))).flat()
+    return (await Promise.all(all.map((port) => checkPort(port, holding)))).flat()
   },
 }

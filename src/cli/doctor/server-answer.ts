@@ -75,8 +75,8 @@ export async function lookAtServer(
       offsetMs: Math.round(Date.parse(there) - (sentAt + answeredAt) / 2),
     }
   } catch (error) {
-    const told = error instanceof Passing ? error.error : error
-    const why = told instanceof AppError ? told.message : messageOf(told)
+    const reason = error instanceof Passing ? error.error : error
+    const why = reason instanceof AppError ? reason.message : messageOf(reason)
     return { reached: false, why, offsetMs: measured.offsetMs() }
   } finally {
     transport?.close()

@@ -29,9 +29,9 @@ export const serverCheck: DoctorCheck = {
         ),
       ]
     }
-    const look = await asked()
-    if (!look.reached) return [fail(NAME, look.why, seen(url))]
-    const own = URL.parse(look.publicUrl)?.origin
+    const answer = await asked()
+    if (!answer.reached) return [fail(NAME, answer.why, seen(url))]
+    const own = URL.parse(answer.publicUrl)?.origin
     if (own !== url)
       return [
         fail(
@@ -42,7 +42,7 @@ export const serverCheck: DoctorCheck = {
             : `export SVC_BACKEND_URL=${shellWord(own)} (or the operator of the account server must set SVC_PUBLIC_URL)`,
         ),
       ]
-    return [ok(NAME, `${url}, version ${look.version}, answered in ${look.tookMs} ms`)]
+    return [ok(NAME, `${url}, version ${answer.version}, answered in ${answer.tookMs} ms`)]
   },
 }
 

@@ -22,15 +22,15 @@ export type Apart = (part: Part) => Promise<readonly Finding[] | null>
  * One line of the subprocess's output. The output is an empty line, then a JSON line for each
  * check.
  */
-export interface Told {
+export interface Reported {
   readonly part: string
   readonly findings: readonly Finding[]
 }
 
 /** Returns a parsed line; null if the line was cut off when the process was killed. */
-function parsed(line: string): Told | null {
+function parsed(line: string): Reported | null {
   try {
-    return JSON.parse(line) as Told
+    return JSON.parse(line) as Reported
   } catch {
     return null
   }
@@ -38,7 +38,7 @@ function parsed(line: string): Told | null {
 
 /** Starts a subprocess for these checks. It exits by itself, or is killed at the time limit. */
 function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
-  const told = new Map<string, readonly Finding[]>()
+  const reported = new Map<string, readonly Finding[]>()
   const [program, ...words] = ownCommand()
   const child = spawn(program, [...words, 'doctor', '--parts', parts.join(',')], {
     env,
@@ -50,7 +50,7 @@ function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
     // process.
     late ??= setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
     const one = parsed(line)
-    if (one !== null) told.set(one.part, one.findings)
+    if (one !== null) reported.set(one.part, one.findings)
   })
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
@@ -61,7 +61,7 @@ function looker(parts: readonly Part[], env: NodeJS.ProcessEnv): Apart {
   })
   return async (part) => {
     const code = await ended
-    const findings = told.get(part)
+    const findings = reported.get(part)
     if (findings !== undefined) return findings
     if (code === null) return null
     throw new Error(`the process that checks it ended with exit code ${code}`)

@@ -83,7 +83,7 @@ export interface Definition {
    *
    * Null if the settings are in the definition itself.
    */
-  readonly keeps: string | null
+  readonly remainingFolder: string | null
   /** How the user can read the log. */
   readonly log: string
 }

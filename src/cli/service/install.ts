@@ -9,7 +9,14 @@ import { posix } from 'node:path'
 import { isFullDisk, StartError } from '../../errors.ts'
 import { type CommandWords, type Definition, type ServiceFile, waiting } from './definition.ts'
 import type { Host, Ran } from './machine.ts'
-import { forgetProgram, type Former, keepProgram, keptOf, putBack, startAgain } from './previous.ts'
+import {
+  forgetProgram,
+  type Former,
+  saveProgram,
+  savedPathOf,
+  putBack,
+  startAgain,
+} from './previous.ts'
 import { SYSTEM_SETTINGS, SYSTEM_STATE } from './systemd.ts'
 
 /** Returns a path and all its parents, beginning with the root. */
@@ -22,9 +29,9 @@ const waysTo = (path: string): string[] =>
  * The program's file, if it exists, and every folder above it are checked.
  * @throws StartError `stateUnsafe` with the command that corrects the owner or the mode
  */
-export function requireOwnPlace(machine: Pick<Host, 'look'>, path: string): void {
+export function requireOwnPlace(machine: Pick<Host, 'lstat'>, path: string): void {
   for (const step of waysTo(path)) {
-    const seen = machine.look(step)
+    const seen = machine.lstat(step)
     if (seen === null) return
     if (seen.isLink)
       throw unsafe(
@@ -57,7 +64,7 @@ const ENCRYPTED = `${SEALING_KEY}.cred`
  * @throws StartError `keychain` if there are encrypted secrets but their key is missing
  */
 export function makeSealingKey(machine: Host): boolean {
-  if ([SEALING_KEY, ENCRYPTED].some((path) => machine.look(path) !== null)) return false
+  if ([SEALING_KEY, ENCRYPTED].some((path) => machine.lstat(path) !== null)) return false
   const own = Buffer.from(machine.read(`${SYSTEM_STATE}/keychain.key`) ?? []).toString('latin1')
   const isKey = /^[0-9a-f]{64}\n?$/.test(own)
   const sealed = machine.list(`${SYSTEM_STATE}/keychain`).some((name) => name.endsWith('.sealed'))
@@ -91,7 +98,7 @@ export const encoded = ({ content, encoding }: ServiceFile): Buffer =>
 const shown = (words: CommandWords) => words.join(' ')
 
 /** Returns the exit code and the last eight lines of a command's output. */
-const saidBy = ({ code, out, err }: Ran) =>
+const outputOf = ({ code, out, err }: Ran) =>
   [`(exit code ${code ?? 'none'})`, (err.trim() || out.trim()).split('\n').slice(-8).join('\n')]
     .join(' ')
     .trim()
@@ -103,7 +110,7 @@ const saidBy = ({ code, out, err }: Ran) =>
 async function demand(machine: Host, words: CommandWords, remedy: string): Promise<void> {
   const ran = await machine.run(words)
   if (ran.code !== 0)
-    throw new StartError('failed', `"${shown(words)}" failed ${saidBy(ran)}\n${remedy}`)
+    throw new StartError('failed', `"${shown(words)}" failed ${outputOf(ran)}\n${remedy}`)
 }
 
 /**
@@ -145,14 +152,14 @@ export async function takeAway(
 }
 
 async function start(machine: Host, { definition }: Plan): Promise<void> {
-  const look = `Check the log: ${definition.log}`
-  for (const words of definition.start) await demand(machine, words, look)
+  const remedy = `Check the log: ${definition.log}`
+  for (const words of definition.start) await demand(machine, words, remedy)
   if (definition.startWaits) return
   const ran = await machine.run(waiting(definition), definition.health.env)
   if (ran.code !== 0)
     throw new StartError(
       'daemonSilent',
-      `The service was started, but did not answer within 60 seconds ${saidBy(ran)}\n${look}`,
+      `The service was started, but did not answer within 60 seconds ${outputOf(ran)}\n${remedy}`,
     )
 }
 
@@ -177,22 +184,23 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
   const { definition, copy, beside } = plan
   const { file } = definition
   for (const { words, remedy } of definition.demands) await demand(machine, words, remedy)
-  const seen = machine.look(file.path)
+  const seen = machine.lstat(file.path)
   const wasThere = seen !== null
-  const hadProgram = copy !== null && machine.look(copy.to) !== null
+  const hadProgram = copy !== null && machine.lstat(copy.to) !== null
   let former: Former = { program: null, file: null, definition: plan.former ?? definition }
-  let kept: string | null = null
+  let saved: string | null = null
   let written = false
   let begun = false
   try {
     if (beside !== null) step(beside.path, () => beside.make())
-    if (copy !== null) step(keptOf(copy.to), () => void (kept = keepProgram(machine, copy.to)))
+    if (copy !== null)
+      step(savedPathOf(copy.to), () => void (saved = saveProgram(machine, copy.to)))
     const content = wasThere ? machine.read(file.path) : null
     // From here on, an older service may have been stopped.
     begun = wasThere && definition.before.length > 0 && !definition.startWaits
     if (wasThere) for (const words of definition.before) await machine.run(words)
     if (copy !== null) step(copy.to, () => machine.copy(copy.from, copy.to, 0o755))
-    if (copy !== null && kept !== null) former = { ...former, program: { place: copy.to, kept } }
+    if (copy !== null && saved !== null) former = { ...former, program: { place: copy.to, saved } }
     step(file.path, () => machine.write(file.path, encoded(file), file.mode))
     written = true
     if (content !== null)
@@ -202,7 +210,7 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
     if (wasThere && !definition.startWaits)
       for (const words of definition.end) await machine.run(words)
     await start(machine, plan)
-    forgetProgram(machine, kept)
+    forgetProgram(machine, saved)
     return { wasThere }
   } catch (error) {
     const made = copy === null || hadProgram ? null : copy.to
@@ -216,7 +224,7 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
           'The service is not installed. All files that this command wrote have been removed again.',
           ...faults,
         ].join('\n')
-    if (former.program === null) forgetProgram(machine, kept)
+    if (former.program === null) forgetProgram(machine, saved)
     if (!(error instanceof StartError)) throw error
     throw Object.assign(error, { message: `${error.message}\n${what}` })
   }

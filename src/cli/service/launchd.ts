@@ -120,7 +120,7 @@ export function launchd(wanted: ServiceSettings): Definition {
     },
     stateDir: isSystem ? SYSTEM_STATE : null,
     settings: `EnvironmentVariables in ${path}`,
-    keeps: null,
+    remainingFolder: null,
     log: `tail -f '${log.replaceAll("'", "'\\''")}'`,
   }
 }

@@ -51,7 +51,7 @@ export interface Host {
   /** Whether this program is a single executable, and the words that start it. */
   readonly self: { readonly isExecutable: boolean; readonly words: CommandWords }
   /** Returns the entry at an absolute path, without following links; null if there is none. */
-  look(path: string): Seen | null
+  lstat(path: string): Seen | null
   /** Returns the content of a regular file; null if there is no such file. */
   read(path: string): Uint8Array | null
   /** Returns the names in a folder; an empty list if the folder is missing. */
@@ -94,9 +94,9 @@ function replace(path: string, mode: number, fill: (temporary: string) => void):
 }
 
 /** Returns the result of an operation on a path; null if the path does not exist. */
-function orNull<T>(look: () => T): T | null {
+function orNull<T>(read: () => T): T | null {
   try {
-    return look()
+    return read()
   } catch (cause) {
     if (isMissing(cause) || (cause as NodeJS.ErrnoException).code === 'ENOTDIR') return null
     throw cause
@@ -153,7 +153,7 @@ export function thisMachine(env: NodeJS.ProcessEnv, root = ''): Host {
     home: homedir(),
     env,
     self: { isExecutable, words: ownCommand() },
-    look(path) {
+    lstat(path) {
       const stat = orNull(() => lstatSync(at(path)))
       if (stat === null) return null
       return {

@@ -11,11 +11,11 @@ import type { Host } from './machine.ts'
  *
  * The copy is in the same folder, so only users who can change the program can change the copy.
  */
-export const keptOf = (place: string): string => place.replace(/[^/\\]+$/, '.$&.before')
+export const savedPathOf = (place: string): string => place.replace(/[^/\\]+$/, '.$&.before')
 
 export interface Former {
   /** The path of the program and of its copy; null if no program was replaced. */
-  readonly program: { readonly place: string; readonly kept: string } | null
+  readonly program: { readonly place: string; readonly saved: string } | null
   /** The replaced file; null if no file was replaced. */
   readonly file: {
     readonly path: string
@@ -30,12 +30,12 @@ export interface Former {
  * Copies the program at a path.
  * @returns the path of the copy; null if there is no program, or a link to a missing file
  */
-export function keepProgram(machine: Host, place: string): string | null {
-  if (machine.look(place) === null) return null
-  const kept = keptOf(place)
+export function saveProgram(machine: Host, place: string): string | null {
+  if (machine.lstat(place) === null) return null
+  const saved = savedPathOf(place)
   try {
-    machine.copy(place, kept, 0o755)
-    return kept
+    machine.copy(place, saved, 0o755)
+    return saved
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw cause
@@ -43,9 +43,9 @@ export function keepProgram(machine: Host, place: string): string | null {
 }
 
 /** Removes the copy. If this fails, the next installation replaces the copy. */
-export function forgetProgram(machine: Host, kept: string | null): void {
+export function forgetProgram(machine: Host, saved: string | null): void {
   try {
-    if (kept !== null) machine.remove(kept)
+    if (saved !== null) machine.remove(saved)
   } catch {
     // The service does not depend on the removal.
   }
@@ -62,11 +62,11 @@ export function putBack(machine: Host, { program, file }: Former): string[] {
     }
   }
   if (program !== null) {
-    const { place, kept } = program
+    const { place, saved } = program
     attempt(() => {
-      machine.copy(kept, place, 0o755)
-      forgetProgram(machine, kept)
-    }, `The previous program could not be restored to ${place}; it is kept as ${kept}`)
+      machine.copy(saved, place, 0o755)
+      forgetProgram(machine, saved)
+    }, `The previous program could not be restored to ${place}; it is kept as ${saved}`)
   }
   if (file !== null)
     attempt(

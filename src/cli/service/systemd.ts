@@ -146,12 +146,12 @@ function instant(text = ''): string | null {
 }
 
 function standing({ out }: { readonly out: string }): ServiceState {
-  const said = new Map(out.split('\n').map((line) => line.split(/=(.*)/) as [string, string]))
-  const running = said.get('ActiveState') === 'active'
+  const properties = new Map(out.split('\n').map((line) => line.split(/=(.*)/) as [string, string]))
+  const running = properties.get('ActiveState') === 'active'
   return {
-    enabled: said.get('UnitFileState') === 'enabled',
+    enabled: properties.get('UnitFileState') === 'enabled',
     running,
-    since: running ? instant(said.get('ActiveEnterTimestamp')) : null,
+    since: running ? instant(properties.get('ActiveEnterTimestamp')) : null,
   }
 }
 
@@ -162,7 +162,7 @@ export function systemd(wanted: ServiceSettings): Definition {
   const settings = env['XDG_CONFIG_HOME']?.startsWith('/')
     ? env['XDG_CONFIG_HOME']
     : `${home}/.config`
-  const keeps = isSystem ? SYSTEM_SETTINGS : `${settings}/countersign`
+  const remainingFolder = isSystem ? SYSTEM_SETTINGS : `${settings}/countersign`
   const systemctl = (...words: string[]): CommandWords =>
     isSystem ? ['systemctl', ...words] : ['systemctl', '--user', ...words]
   return {
@@ -196,8 +196,8 @@ export function systemd(wanted: ServiceSettings): Definition {
       env: isSystem ? ANYBODY : {},
     },
     stateDir: isSystem ? SYSTEM_STATE : null,
-    settings: `${keeps}/environment`,
-    keeps,
+    settings: `${remainingFolder}/environment`,
+    remainingFolder,
     log: isSystem ? 'journalctl -u countersignd' : 'journalctl --user -u countersignd',
   }
 }

@@ -159,7 +159,7 @@ export function taskScheduler(wanted: ServiceSettings): Definition {
     },
     stateDir,
     settings: isSystem ? 'the variables of the system' : 'the variables of the user',
-    keeps: null,
+    remainingFolder: null,
     log: 'a scheduled task has none. To see it, run "countersignd serve" in a window',
   }
 }

@@ -7,7 +7,7 @@ import { StartError } from '../../errors.ts'
 import { type ServiceSettings, type ServicePlatform, unitPath } from './definition.ts'
 import { definitionOf } from './definitions.ts'
 import { takeAway } from './install.ts'
-import { keptOf } from './previous.ts'
+import { savedPathOf } from './previous.ts'
 import type { Host } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 
@@ -40,7 +40,7 @@ export async function uninstall(
   const program = isOurs ? place : null
   return {
     wasThere: true,
-    left: await takeAway(machine, { definition }, isOurs ? [place, keptOf(place)] : []),
+    left: await takeAway(machine, { definition }, isOurs ? [place, savedPathOf(place)] : []),
     program,
   }
 }
@@ -75,22 +75,22 @@ export async function purgeAll(
   machine: Host,
   {
     stateDir,
-    keeps,
+    remainingFolder,
     unit,
-  }: { readonly stateDir: string; readonly keeps: string | null; readonly unit: string },
+  }: { readonly stateDir: string; readonly remainingFolder: string | null; readonly unit: string },
   purge: Purge,
   say: (text: string) => void,
 ): Promise<void> {
   await purge({ stateDir }, say)
-  if (stateDir === SYSTEM_STATE && machine.look(STATE_LINK)?.isLink === true)
+  if (stateDir === SYSTEM_STATE && machine.lstat(STATE_LINK)?.isLink === true)
     machine.remove(STATE_LINK)
   for (const path of besideOf(unit))
-    if (machine.look(path) !== null) say(`${path} was not created by this program, so it is kept.`)
-  if (keeps === null) return
-  for (const name of SETTINGS_FILES) machine.remove(`${keeps}/${name}`)
-  if (machine.removeFolder(keeps)) return
-  for (const name of machine.list(keeps))
-    say(`${keeps}/${name} was not created by this program, so it is kept.`)
+    if (machine.lstat(path) !== null) say(`${path} was not created by this program, so it is kept.`)
+  if (remainingFolder === null) return
+  for (const name of SETTINGS_FILES) machine.remove(`${remainingFolder}/${name}`)
+  if (machine.removeFolder(remainingFolder)) return
+  for (const name of machine.list(remainingFolder))
+    say(`${remainingFolder}/${name} was not created by this program, so it is kept.`)
 }
 
 /**

@@ -12,17 +12,17 @@ for (let i = 0; i < 64; i++) VALUE[ALPHABET.charCodeAt(i)] = i
 /** Encodes bytes as unpadded base64url. */
 export function encodeBase64url(bytes: Uint8Array): string {
   let text = ''
-  let held = 0
+  let accumulator = 0
   let bits = 0
   for (const byte of bytes) {
-    held = ((held << 8) | byte) & 0xffff
+    accumulator = ((accumulator << 8) | byte) & 0xffff
     bits += 8
     while (bits >= 6) {
       bits -= 6
-      text += ALPHABET.charAt((held >> bits) & 63)
+      text += ALPHABET.charAt((accumulator >> bits) & 63)
     }
   }
-  return bits > 0 ? text + ALPHABET.charAt((held << (6 - bits)) & 63) : text
+  return bits > 0 ? text + ALPHABET.charAt((accumulator << (6 - bits)) & 63) : text
 }
 
 /**
@@ -32,22 +32,22 @@ export function encodeBase64url(bytes: Uint8Array): string {
  */
 export function decodeBase64url(text: string): Uint8Array {
   const bytes = new Uint8Array((text.length * 6) >> 3)
-  let held = 0
+  let accumulator = 0
   let bits = 0
   let at = 0
   for (let i = 0; i < text.length; i++) {
     const value = VALUE[text.charCodeAt(i)] ?? -1
     if (value < 0) throw respelt()
-    held = ((held << 6) | value) & 0x3fff
+    accumulator = ((accumulator << 6) | value) & 0x3fff
     bits += 6
     if (bits >= 8) {
       bits -= 8
-      bytes[at++] = held >> bits
+      bytes[at++] = accumulator >> bits
     }
   }
   // RFC 4648 section 3.5: pad bits must be zero. If six bits are left over, the last character
   // encodes no byte.
-  if (bits === 6 || (held & ((1 << bits) - 1)) !== 0) throw respelt()
+  if (bits === 6 || (accumulator & ((1 << bits) - 1)) !== 0) throw respelt()
   return bytes
 }
 

@@ -28,14 +28,14 @@ export function formatId(prefix: string, bytes: Uint8Array): string {
   requireThat(bytes.length === 16, 'length', 'an id must be 16 bytes')
   let text = ''
   // 26 characters encode 130 bits. The two extra bits come first and are zero, as in a ULID.
-  let held = 0
+  let accumulator = 0
   let bits = 2
   for (const byte of bytes) {
-    held = ((held << 8) | byte) & 0xfff
+    accumulator = ((accumulator << 8) | byte) & 0xfff
     bits += 8
     while (bits >= 5) {
       bits -= 5
-      text += ALPHABET.charAt((held >> bits) & 31)
+      text += ALPHABET.charAt((accumulator >> bits) & 31)
     }
   }
   return prefix + text
@@ -52,18 +52,18 @@ export function parseId(prefix: string, text: string): Uint8Array {
   requireThat(body.length === BODY, 'length', `an id must have ${BODY} characters after ${prefix}`)
   requireThat(!/[A-Z]/.test(body), 'upper_case', 'an id must be lower case')
   const bytes = new Uint8Array(16)
-  let held = 0
+  let accumulator = 0
   let bits = -2
   let at = 0
   for (let i = 0; i < BODY; i++) {
     const value = ALPHABET.indexOf(body.charAt(i))
     requireThat(value >= 0, 'alphabet', 'an id must be written in Crockford base32')
     requireThat(i > 0 || value < 8, 'overflow', 'the first character of an id must be at most 7')
-    held = ((held << 5) | value) & 0xfff
+    accumulator = ((accumulator << 5) | value) & 0xfff
     bits += 5
     if (bits >= 8) {
       bits -= 8
-      bytes[at++] = held >> bits
+      bytes[at++] = accumulator >> bits
     }
   }
   return bytes

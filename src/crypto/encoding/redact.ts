@@ -45,17 +45,17 @@ function silenced(run: string): string {
   // Even indices are words; odd indices are the separators between them.
   const parts = run.split(/([ ,+-]+)/)
   const isSpoken = (at: number) => at < parts.length && isWord((parts[at] as string).toLowerCase())
-  const said: string[] = []
+  const output: string[] = []
   for (let start = 0; start < parts.length;) {
     let end = start
     while (isSpoken(end)) end += 2
     const isCut = (end - start) / 2 >= SPOKEN
     // The separator between the last removed word and the next word is kept.
-    if (isCut) said.push(CUT, ...parts.slice(end - 1, end))
-    else said.push(...parts.slice(start, (end = Math.max(end, start + 2))))
+    if (isCut) output.push(CUT, ...parts.slice(end - 1, end))
+    else output.push(...parts.slice(start, (end = Math.max(end, start + 2))))
     start = end
   }
-  return said.join('')
+  return output.join('')
 }
 
 /**

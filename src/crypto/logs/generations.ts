@@ -138,8 +138,8 @@ export function* addGeneration(
   const recovery =
     entry.recovery_sig === undefined ? null : yield* vouchingKey(generations, entry, before)
   const isTaken = next <= MOST_GENERATIONS - LAST_GENERATIONS || mayTakeLast(generations, recovery)
-  const kept = `${most}, the last ${LAST_GENERATIONS} of them for resets with the recovery key`
-  requireThat(isTaken, 'log_full', kept)
+  const limits = `${most}, the last ${LAST_GENERATIONS} of them for resets with the recovery key`
+  requireThat(isTaken, 'log_full', limits)
   if (recovery !== null) {
     for (const one of generations) {
       if (one.recovery === recovery) one.successor ??= next

@@ -75,18 +75,18 @@ export function verifyProfile(jws: string, log: KeyLog): SignedProfile {
  *
  * If the device that signed the stored profile is no longer active, the stored profile and its `n`
  * are ignored.
- * @param kept the current profile, a JWS that `verifyProfile` accepted earlier
+ * @param current the current profile, a JWS that `verifyProfile` accepted earlier
  * @throws Refusal as `verifyProfile`; `not_newer` unless `n` is higher or, if `n` is equal, the
  * SHA-256 of the JWS is lower
  */
-export function replaceProfile(kept: string | null, jws: string, log: KeyLog): SignedProfile {
+export function replaceProfile(current: string | null, jws: string, log: KeyLog): SignedProfile {
   const profile = verifyProfile(jws, log)
-  const before = kept === null ? null : stillValid(kept, log)
+  const before = current === null ? null : stillValid(current, log)
   const isNewer =
-    kept === null ||
+    current === null ||
     before === null ||
     profile.n > before.n ||
-    (profile.n === before.n && isBelow(entryHash(jws), entryHash(kept)))
+    (profile.n === before.n && isBelow(entryHash(jws), entryHash(current)))
   requireThat(isNewer, 'not_newer', `a profile with the number ${before?.n} already exists`)
   return profile
 }

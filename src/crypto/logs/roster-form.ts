@@ -161,8 +161,8 @@ export function readRosterEntry(jws: string): RosterEntry {
     'superfluous_k_commit',
     'only an entry that opens an epoch may commit to a secret (k_commit)',
   )
-  const judged = Object.keys(OPTIONAL).filter((name) => !mayUse.some((one) => one === name))
-  exactly(entry, judged, uses)
+  const forbidden = Object.keys(OPTIONAL).filter((name) => !mayUse.some((one) => one === name))
+  exactly(entry, forbidden, uses)
   const isOther = entry.replaces !== entry.connection
   requireThat(isOther, 'bad_value', 'a connection cannot replace itself')
   requireRosterPlace(entry.op, entry.seq)

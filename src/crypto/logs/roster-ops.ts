@@ -212,13 +212,13 @@ function seated(
   { generation }: LoggedDevice,
   keyLogs: KeyLogs,
 ): readonly RosterMember[] {
-  const seat = memberOf(members, actor)
+  const actorMember = memberOf(members, actor)
   requireThat(
-    seq >= seat.logSeq,
+    seq >= actorMember.logSeq,
     'actor_log_back',
     'actor_log names an earlier place in the key log than an earlier entry',
   )
-  const isSeated = isLinked(keyLogs.get(actor)!, seat.generation, generation)
+  const isSeated = isLinked(keyLogs.get(actor)!, actorMember.generation, generation)
   requireThat(
     isSeated,
     'generation_unconfirmed',

@@ -21,7 +21,7 @@ import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { addDevice } from '../../crypto/logs/key-log-entries.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
-import { ATTEMPT_MS, countAttempt, judgedRelay, requireAttempt, requireWords } from './attempts.ts'
+import { ATTEMPT_MS, countAttempt, verifyRelay, requireAttempt, requireWords } from './attempts.ts'
 import type { DeviceContext } from '../context.ts'
 import { newQueue } from '../in-order.ts'
 import { continueKeyLog, fetchKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
@@ -207,7 +207,7 @@ export function newApprover(
     if (reveal === null) return 'revealing'
     const { account, device } = reveal
     const keys = reveal.keys as LoggedKeys
-    run.ready = judgedRelay(() => {
+    run.ready = verifyRelay(() => {
       requireThat(
         account === identity.account,
         'wrong_account',

@@ -57,7 +57,7 @@ export const ATTEMPT_MS = 15 * 60_000
  * Runs a check of data that the account server relayed.
  * @throws AppError backend_error if the data breaks a rule
  */
-export function judgedRelay<T>(work: () => T): T {
+export function verifyRelay<T>(work: () => T): T {
   return onRefusal(
     work,
     (cause) =>

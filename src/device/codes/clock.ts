@@ -113,10 +113,10 @@ export function clockStateOf(
   if (syncedAt !== null && now.wall_ms < syncedAt - BACK_MS) return 'behind'
   if (from === null) return 'unmeasured'
   const ran = ranSince(from, now)
-  const moved = now.wall_ms - from.wall_ms - (ran ?? 0)
-  if (moved < -DRIFT_MS) return 'behind'
+  const drift = now.wall_ms - from.wall_ms - (ran ?? 0)
+  if (drift < -DRIFT_MS) return 'behind'
   if (ran === null) return 'unmeasured'
-  return moved > DRIFT_MS ? 'ahead' : 'steady'
+  return drift > DRIFT_MS ? 'ahead' : 'steady'
 }
 
 export interface ClockWatch {

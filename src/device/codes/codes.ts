@@ -110,10 +110,10 @@ export interface Codes {
 }
 
 /** A subject for which own words were requested. */
-interface Spoken {
+interface OwnSubject {
   readonly kind: Subject['kind']
   readonly read: ReturnType<typeof codeReader>
-  said: { readonly window: number; readonly code: ConnectionCode } | null
+  latest: { readonly window: number; readonly code: ConnectionCode } | null
 }
 
 /** Orders matches by subject, oldest first, so that a check has the same result after a restart. */
@@ -131,7 +131,7 @@ export function openCodes(
   pace: Pace = REAL_PACE,
 ): Codes {
   const own = parseId(ID_PREFIX.account, account)
-  const spoken = new Map<string, Spoken>()
+  const spoken = new Map<string, OwnSubject>()
   const index = newCodeIndex()
   const intake = newIntake({ state, vault, account, index })
   const schedule = newCodeSchedule({
@@ -145,14 +145,14 @@ export function openCodes(
     intake.changed(id)
   }
 
-  function spokenOf(id: string): Spoken | null {
+  function spokenOf(id: string): OwnSubject | null {
     const known = spoken.get(id)
     if (known !== undefined) return known
     const subject = readSubject(state, account, id)
     if (subject === null || subject.hold !== null) return null
     const kc = readCodeKey(vault, subject)
     if (kc === null) return null
-    const made = { kind: subject.kind, read: codeReader(kc), said: null }
+    const made = { kind: subject.kind, read: codeReader(kc), latest: null }
     kc.fill(0)
     spoken.set(id, made)
     return made
@@ -165,12 +165,12 @@ export function openCodes(
   })
 
   /** Returns a subject's own code. Returns the same object throughout a window. */
-  function ownCode(id: string, of: Spoken, now: number): ConnectionCode {
+  function ownCode(id: string, of: OwnSubject, now: number): ConnectionCode {
     const window = windowOf(now)
-    if (of.said?.window === window) return of.said.code
+    if (of.latest?.window === window) return of.latest.code
     const words = wordsAt(of.read(window, own)).join(' ')
     const code = Object.freeze({ connection_id: id, words, ...validity(window) })
-    of.said = { window, code }
+    of.latest = { window, code }
     return code
   }
 
@@ -307,7 +307,7 @@ export function openCodes(
       intake.work(() => false)
       const hits = index
         .find(codeOf(indices), acceptedAt(now))
-        .map((said) => hitOf(said, now))
+        .map((entry) => hitOf(entry, now))
         .filter((hit) => hit !== null)
         .toSorted(bySubject)
       return { hits, ...intake.tally(now) }

@@ -40,17 +40,17 @@ export function expectedBy(state: State, account: string, expect: Expectation): 
 
 /**
  * Returns the speakers who may answer a challenge.
- * @param said the connections to check if the challenge is for any connection
+ * @param candidates the connections to check if the challenge is for any connection
  * @throws AppError not_found if the connection is no longer stored on this device
  */
 export function expectedForChallenge(
   state: State,
   challenge: OpenChallenge,
-  said: readonly string[],
+  candidates: readonly string[],
 ): Expected {
   if (challenge.connection !== null) return { ...anyMember(state, challenge.connection), challenge }
   return {
-    connections: said,
+    connections: candidates,
     user: null,
     says: 'a contact of yours has',
     saysNot: 'no contact of yours has',

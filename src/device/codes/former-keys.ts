@@ -51,7 +51,7 @@ export function dropFormerKey({ state, vault }: Keeping, connection: string): vo
 export function dropOldKeys(keeping: Keeping, at: number): void {
   const { formerEpochs } = keeping.state
   for (const id of formerEpochs.over(at - KEPT_MS, at + STEP_BACK_MS)) dropFormerKey(keeping, id)
-  formerEpochs.look(at)
+  formerEpochs.advance(at)
 }
 
 /** The speaker of words that belong to the previous epoch. */

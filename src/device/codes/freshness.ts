@@ -52,12 +52,12 @@ export function newCertainty({
    * Returns the state of the clock, from the server's clock, the uptime and the windows used here.
    */
   function clock(at: number): ClockState {
-    const moved = freshness.clock(at)
+    const clockState = freshness.clock(at)
     const offset = freshness.offsetMs()
     // Words are accepted one window early, so only a clock further back than that is behind.
     const isBehindUses = windowOf(at) + 1 < state.replays.highest()
     if (isBehindUses || (offset ?? 0) > MOST_OFFSET_MS) return 'behind'
-    if (moved !== 'steady') return moved
+    if (clockState !== 'steady') return clockState
     if (offset === null) return 'unmeasured'
     return offset < -MOST_OFFSET_MS ? 'ahead' : 'steady'
   }

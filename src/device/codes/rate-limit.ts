@@ -134,7 +134,7 @@ export function newGuesses(of: {
   const seriesOf = ({ caller, expected }: Trying): Series[] =>
     limitsOf(caller).map((limit) => ({ caller: limit.caller, expected }))
 
-  function judge(trying: Trying): void {
+  function requireAllowed(trying: Trying): void {
     const now = uptime.recent()
     tries = tries.filter(({ at }) => now - at < MINUTE_MS)
     const waits = limitsOf(trying.caller).flatMap((limit) => {
@@ -154,12 +154,12 @@ export function newGuesses(of: {
 
   return {
     check(trying) {
-      judge(trying)
-      let judgedAt = counted
+      requireAllowed(trying)
+      let checkedAt = counted
       return () => {
-        if (counted === judgedAt) return
-        judge(trying)
-        judgedAt = counted
+        if (counted === checkedAt) return
+        requireAllowed(trying)
+        checkedAt = counted
       }
     },
     wrong(trying) {

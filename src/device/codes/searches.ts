@@ -15,7 +15,7 @@ const PAGE = 256
 /** The connections in which an answer was found, and how many subjects could be checked. */
 export interface Searched extends Tally {
   /** Ids of connections. */
-  readonly said: readonly string[]
+  readonly answered: readonly string[]
 }
 
 /**
@@ -32,7 +32,7 @@ export async function searchAnswers(
   now: number,
 ): Promise<Searched> {
   const { state, codes, pace } = of
-  const said: string[] = []
+  const answered: string[] = []
   const lacks = new Set<Tally['lacks'][number]>()
   let [checked, unchecked] = [0, 0]
   let end = pace.elapsed() + SLICE_MS
@@ -40,7 +40,7 @@ export async function searchAnswers(
   while (page.length > 0) {
     for (const id of page) {
       const found = codes.findOf(expectedForChallenge(state, challenge, [id]), indices, now)
-      if (found.hits.length > 0) said.push(id)
+      if (found.hits.length > 0) answered.push(id)
       checked += found.checked
       unchecked += found.unchecked
       for (const lack of found.lacks) lacks.add(lack)
@@ -50,7 +50,7 @@ export async function searchAnswers(
     }
     page = state.connections.page(page.at(-1)!, PAGE)
   }
-  return { said, checked, unchecked, lacks: [...lacks] }
+  return { answered, checked, unchecked, lacks: [...lacks] }
 }
 
 /**

@@ -3,9 +3,11 @@
  * 6238 section 5.2), so its use is stored before the response is returned.
  */
 import { timeAt } from '../../api/fields.ts'
+import { subjectOf } from '../../api/name-text.ts'
 import type {
   Expectation,
   Identified,
+  Match,
   VerificationEntry,
   Verification,
 } from '../../api/rest/verify.ts'
@@ -19,7 +21,6 @@ import type { Codes, FormerHit, SpeakerMatches, Hit } from './codes.ts'
 import { type Expected, expectedForChallenge, expectedBy } from './expected.ts'
 import type { Guesses, Trying } from './rate-limit.ts'
 import { threeWords } from './typed-words.ts'
-import { summarise } from './verification-summary.ts'
 
 /** The uses of a window are stored until two windows later. */
 const REMEMBERED = 2
@@ -51,6 +52,62 @@ export interface Verifier {
   ): Promise<Verification>
   /** Takes back a wrong attempt, because the account server found a match for the words. */
   wasNoGuess(caller: string | null): void
+}
+
+const ADVICE = 'If they fail again, hang up, and call a number that you know.'
+
+/** Returns the part of the summary about the challenge that the words answered. */
+function challengePart(expected: Expected | null): string {
+  if (!expected?.challenge) return ''
+  const { shown } = expected.challenge.purpose
+  return `, for you alone, for ${shown === '' ? 'no purpose' : `"${shown}"`}`
+}
+
+/** Returns the summary if the words match nothing. */
+function summariseNone(
+  { conclusive, reasons }: Pick<Verification, 'conclusive' | 'reasons'>,
+  expected: Expected | null,
+): string {
+  const why = reasons.join(', ')
+  if (expected === null)
+    return conclusive
+      ? 'Not verified: these are not the current words of any contact.'
+      : `Inconclusive: not everything could be checked (${why}).`
+  if (conclusive && expected.challenge !== null)
+    return `Not verified: the words, the person or the purpose differ. Make a new challenge, and ask for new words. ${ADVICE}`
+  return conclusive
+    ? `Not verified: ${expected.saysNot} these words now. Ask for the words again. ${ADVICE}`
+    : `Inconclusive: it could not be checked whether ${expected.says} these words (${why}).`
+}
+
+/**
+ * Returns one line for people: the result and, if it is not obvious, what to do.
+ * @param others the matches with speakers other than the user
+ * @param expected the speakers that the request expected; null if it named none
+ */
+function summarise(
+  result: Omit<Verification, 'summary' | 'checked_at'>,
+  others: readonly Match[],
+  expected: Expected | null,
+): string {
+  const { verified, replayed, matches, reasons, old_epoch, changed_at = '' } = result
+  const names = others.map(subjectOf).join(', ')
+  if (verified) {
+    const doubts = [...new Set(others.flatMap((match) => match.reasons ?? []))]
+    const sure =
+      doubts.length === 0 ? '' : ` Not everything could be checked (${doubts.join(', ')}).`
+    return `Verified: the words of ${names}${challengePart(expected)}.${sure}`
+  }
+  if (old_epoch)
+    return `Not proven: words from before a change on ${changed_at.slice(0, 10)}. Ask the person to open the app and say new words.`
+  if (replayed) return `The words of ${names}, but they were used before: no proof.`
+  if (others.length > 0)
+    return reasons.includes('connection_ended')
+      ? `The words of ${names}, but an owner ended that connection: no proof.`
+      : `The words of ${names}, but the clock cannot be trusted: no proof.`
+  const own = matches.find(({ speaker }) => speaker === 'self')
+  if (own !== undefined) return `Your own words for this ${own.kind}, repeated back: no proof.`
+  return summariseNone(result, expected)
 }
 
 const isExpected = (expected: Expected | null, { member_id }: Identified) =>
@@ -163,8 +220,9 @@ export function newVerifier(options: {
     isExplained: () => boolean,
     waited: () => void,
   ): Promise<readonly string[]> {
-    const kept = codes.former(now())
-    const ids = expected === null ? kept : kept.filter((id) => expected.connections.includes(id))
+    const previous = codes.former(now())
+    const ids =
+      expected === null ? previous : previous.filter((id) => expected.connections.includes(id))
     if (ids.length === 0 || isExplained()) return Promise.resolve([])
     const search = searched.then(async () => {
       waited()
@@ -222,7 +280,7 @@ export function newVerifier(options: {
   ): Promise<Verification> {
     const checked = (everywhere: Searched | null) => {
       waited()
-      const expected = expectedForChallenge(state, challenges.open(id), everywhere?.said ?? [])
+      const expected = expectedForChallenge(state, challenges.open(id), everywhere?.answered ?? [])
       const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
       return check(trying, 'local', expected, find)
     }
@@ -238,7 +296,7 @@ export function newVerifier(options: {
       const find = () => searchAnswers(of, challenges.open(id), indices, now())
       const known = await find()
       waited()
-      const isNewer = await refreshed(() => known.said.length > 0, waited)
+      const isNewer = await refreshed(() => known.answered.length > 0, waited)
       return checked(isNewer ? await find() : known)
     })
     searched = search.catch(() => undefined)

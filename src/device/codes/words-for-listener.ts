@@ -9,7 +9,7 @@ import { nameOf } from '../names.ts'
 import { challengeWord } from './typed-words.ts'
 
 /** A listener's challenge, as the speaker typed it. */
-interface Heard {
+interface ListenerChallenge {
   readonly challenge: string
   readonly purpose?: string | undefined
   /** The listener's account id; undefined if the connection has only one other member. */
@@ -44,15 +44,15 @@ function listenerIn(row: ConnectionRow, own: string, given: string | undefined):
 export function wordsForListener(
   { state, codes, identity }: { state: State; codes: Codes; identity: { account: string } },
   connection: string,
-  heard: Heard,
+  request: ListenerChallenge,
   at: number,
 ): Code | null {
-  const word = challengeWord(heard.challenge)
-  const purpose = typedPurpose(heard.purpose ?? '')
+  const word = challengeWord(request.challenge)
+  const purpose = typedPurpose(request.purpose ?? '')
   const row = state.connections.get(connection)
   if (row === null) return null
   const own = identity.account
-  const { user_id: listener, display_name } = listenerIn(row, own, heard.listener)
+  const { user_id: listener, display_name } = listenerIn(row, own, request.listener)
   const { display_name: listener_name, ...naming } = nameOf({ state, own }, listener, display_name)
   const code = codes.toListener(connection, { listener, word, purpose }, at)
   if (code === null) return null

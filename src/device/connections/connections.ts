@@ -101,10 +101,10 @@ async function open(
   const id = operationId(ID_PREFIX.connection, act)
   // The response to an earlier attempt was lost, and a sync has fetched the connection since.
   if (state.connections.get(id) !== null) return account.connections.read({ id })
-  const kept = readOpening(state, id)
+  const stored = readOpening(state, id)
   const body =
-    kept ?? (await newOpening(device, account, { ...wanted, id, at: Math.floor(act.at / 1000) }))
-  if (kept === null)
+    stored ?? (await newOpening(device, account, { ...wanted, id, at: Math.floor(act.at / 1000) }))
+  if (stored === null)
     state.transaction(() => {
       keepOpening(state, body)
       for (const one of wanted.invite) state.invites.put(newInvite(device, id, targetOf(one)))

@@ -102,10 +102,10 @@ const isOf = (
 export async function dropEnded({ state, now }: Inviting, account: Account): Promise<void> {
   const { invites } = state
   invites.dropOld(now())
-  const kept = invites.all().filter(({ again }) => !again)
-  if (kept.length === 0) return
+  const known = invites.all().filter(({ again }) => !again)
+  if (known.length === 0) return
   const { sent } = await account.invitations.list({})
-  for (const row of kept) {
+  for (const row of known) {
     const { connection, target } = row
     const same = sent.filter((one) => isOf(row, one))
     const isLive = same.some(({ state: is }) => is === 'pending' || is === 'approved')

@@ -121,8 +121,8 @@ function rememberListed(device: Listing, listed: readonly Listed[]): void {
       ? { listed_at: Math.max(at, rows.newest() + 1), reader: NOBODY }
       : { listed_at: today, reader: null }
     // One at a time, because a list may name an invitation twice.
-    const kept = listed.filter((one) => keep(device, one, as))
-    if (kept.length === 0) return
+    const stored = listed.filter((one) => keep(device, one, as))
+    if (stored.length === 0) return
     rows.dropOld(today - KEPT_MS)
     if (rows.dropBeyond(MOST) > 0) state.meta.set(FORGOTTEN, at)
   })

@@ -43,7 +43,7 @@ import {
   readRoster,
 } from './roster-entries.ts'
 import type { KnownRoster } from '../logs/roster-cache.ts'
-import { requireKeysOfSession, seatBefore } from '../logs/replacements.ts'
+import { requireKeysOfSession, membershipBefore } from '../logs/replacements.ts'
 import { leftOutError, roleBefore } from '../logs/returned.ts'
 
 const all = () => true
@@ -118,7 +118,7 @@ export async function addInvited(
       holds &&
       !presentMembers(device.state, roster).rotationPending
     if (!may || memberOf(roster, member) !== undefined) return null
-    const before = seatBefore(device.state, roster, member)
+    const before = membershipBefore(device.state, roster, member)
     if (before !== null) requireKeysOfSession(device.state, before)
     const logs = new Map(keyLogs).set(member, log)
     const had = roleBefore(device.state, roster, member)

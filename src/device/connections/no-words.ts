@@ -22,7 +22,7 @@ import { cameBack, returnedIn } from '../logs/returned.ts'
 
 type Asking = Pick<DeviceContext, 'state' | 'identity' | 'now'>
 
-const held = (
+const invalidState = (
   state: 'rotation_pending' | 'changed_unverified' | 'member_returned',
   message: string,
 ) => new AppError('invalid_state', message, { details: { state } })
@@ -41,7 +41,7 @@ function heldUpBy({ state, identity, now }: Asking, known: KnownRoster | null, i
 }
 
 const rotationPending = (id: string, more: string) =>
-  held(
+  invalidState(
     'rotation_pending',
     `A member left this connection, or revoked or signed out a device, so no words can be checked until the connection has a new secret. "countersignd sync" creates or fetches the new secret. The devices of that member create it immediately, the devices of other members within ten minutes. "countersignd rotate ${id}" creates it now.${more}`,
   )
@@ -121,7 +121,7 @@ function memberUnconfirmed(device: Asking, known: KnownRoster): AppError | null 
     others.length > 1
       ? ` Without a confirmation, the other members get a new secret within ten minutes ("countersignd rotate ${roster.connection}" creates it now), and ${name} gets no secret.`
       : ''
-  return held('changed_unverified', `${confirm}${without}`)
+  return invalidState('changed_unverified', `${confirm}${without}`)
 }
 
 /** Returns the error if an owner or this user must decide about keys; otherwise null. */
@@ -130,16 +130,16 @@ function decisionDue(device: Asking, known: KnownRoster): AppError | null {
   const { roster, keyLogs } = known
   const own = identity.account
   if (unconfirmedMembers(roster, keyLogs).includes(own))
-    return held(
+    return invalidState(
       'changed_unverified',
       ownersConfirm(ownersWhoConfirm(device, known), own, 'your new keys'),
     )
   const [returned] = returnedIn(state, own, roster)
   if (returned !== undefined)
-    return held('member_returned', cameBack(state, roster.connection, returned))
+    return invalidState('member_returned', cameBack(state, roster.connection, returned))
   const doubted = roster.members.find((one) => one.account !== own && isDoubted(state, one))
   if (doubted !== undefined)
-    return held('changed_unverified', youConfirm(device, known, doubted.account))
+    return invalidState('changed_unverified', youConfirm(device, known, doubted.account))
   return memberUnconfirmed(device, known)
 }
 

@@ -45,8 +45,8 @@ type Hint = NonNullable<Hints['replacements']>[number]
  */
 function evidence({ logs, forks }: State, connection: string): RosterFork | null {
   const other = forks.read(connection)[0]
-  const kept = other && logs.read('roster', connection)[other.seq]
-  return kept === undefined ? null : [kept, other!.entry]
+  const stored = other && logs.read('roster', connection)[other.seq]
+  return stored === undefined ? null : [stored, other!.entry]
 }
 
 /**
@@ -178,7 +178,7 @@ export async function openReplacement(
 export function judgeReplacement({ state, identity, codes }: Signing, forked: string): void {
   const [first] = replacementsOf(state, identity.account, forked)
   const isSettled = first !== undefined && areAllIn(state, forked, forked, first.connection)
-  const isNew = state.replacements.judge(forked, first?.connection ?? null, isSettled)
+  const isNew = state.replacements.setReplacement(forked, first?.connection ?? null, isSettled)
   if (isNew) codes.putConnection({ id: forked })
 }
 

@@ -84,7 +84,7 @@ export function newFirstContacts(of: {
       } catch (cause) {
         log('error', 'first contacts not read', { cause })
       }
-      for (const look of waiting) look()
+      for (const check of waiting) check()
     })
     return running
   }
@@ -114,20 +114,20 @@ export function newFirstContacts(of: {
         }
         const done = () => {
           clearTimeout(patience)
-          waiting.delete(look)
+          waiting.delete(check)
           resolve()
         }
-        const look = () => {
+        const check = () => {
           if (hasEnded()) done()
         }
         const patience = setTimeout(done, withinMs)
-        waiting.add(look)
-        look()
+        waiting.add(check)
+        check()
       }),
     async close() {
       closed = true
       if (timer !== null) clearTimeout(timer)
-      for (const look of waiting) look()
+      for (const check of waiting) check()
       await running
     },
   }

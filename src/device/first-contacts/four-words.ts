@@ -13,7 +13,7 @@ import { CONTACT_WORDS, newContactWords } from '../../crypto/first-contact.ts'
 import { parseWords } from '../../crypto/words.ts'
 import { AppError } from '../../errors.ts'
 import { failedContact, notTried } from './outcomes.ts'
-import { keepSecret, keptPlace } from './secrets.ts'
+import { keepSecret, storedPlace } from './secrets.ts'
 import { fetchKeyLog, withLogRefusals, rememberKeyLog } from '../logs/key-log.ts'
 import type { DeviceContext } from '../context.ts'
 import type { FirstContacts } from './first-contacts.ts'
@@ -125,7 +125,7 @@ export async function approveByWords(
   state.transaction(() => {
     state.firstContacts.dropTries(started_at - WORDS_MS)
     state.firstContacts.addTry(id, started_at)
-    keepSecret(device, id, { words, scalar: newScalar(), own: keptPlace(log) })
+    keepSecret(device, id, { words, scalar: newScalar(), own: storedPlace(log) })
     state.firstContacts.put({
       invitation: id,
       connection,

@@ -128,9 +128,9 @@ export async function inviteeStep(
       end(reasonOf(failure))
       return send(2, writeFailed(failure))
     }
-    const kept = { ...secret, verified: done }
+    const updated = { ...secret, verified: done }
     state.transaction(() => {
-      keepSecret(device, invitation, kept)
+      keepSecret(device, invitation, updated)
       state.firstContacts.put({ ...row, state: 'answered' })
     })
   }

@@ -26,7 +26,7 @@ import {
   ending,
   type InviterSecret,
   keepSecret,
-  keptPlace,
+  storedPlace,
   readContactSecret,
   readingLogs,
   rosterPlace,
@@ -75,8 +75,8 @@ async function begunBy(
   const rosterHead = encodeBase64url(entryHash(roster.entry))
   return {
     message,
-    invitee: { account: invitee, generation: theirs.generation, ...keptPlace(theirs) },
-    own: { ...keptPlace(own), rosterHead },
+    invitee: { account: invitee, generation: theirs.generation, ...storedPlace(theirs) },
+    own: { ...storedPlace(own), rosterHead },
   }
 }
 
@@ -128,12 +128,12 @@ export async function inviterStep(
   const { account: id, generation } = begun.invitee
   const answered = { ...row, peer: id }
   try {
-    const said = parseEnd(last)
-    if (typeof said === 'string') {
-      ending(device, answered)(reasonOf(said))
+    const outcome = parseEnd(last)
+    if (typeof outcome === 'string') {
+      ending(device, answered)(reasonOf(outcome))
       return await close()
     }
-    responder.finish(said)
+    responder.finish(outcome)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     ending(device, answered)(reasonOf(contactFailure(error.reason)))

@@ -78,7 +78,7 @@ export const rosterPlace = (account: string, { seq, head }: LogPlace) => ({
 })
 
 /** Returns a log position in the form that is stored. */
-export const keptPlace = ({ seq, head }: { seq: number; head: Uint8Array }): LogPlace => ({
+export const storedPlace = ({ seq, head }: { seq: number; head: Uint8Array }): LogPlace => ({
   seq,
   head: encodeBase64url(head),
 })

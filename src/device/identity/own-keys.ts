@@ -97,12 +97,12 @@ export async function readKeys(
   state: Meta,
   keychain: Pick<Keychain, 'get'>,
 ): Promise<OwnKeys | null> {
-  const [stored, kept] = [keychain.get(KEYS), readSealKeys(state)]
-  if (stored === null || kept === null) return null
+  const [stored, sealKeys] = [keychain.get(KEYS), readSealKeys(state)]
+  if (stored === null || sealKeys === null) return null
   const { signingKeyFrom } = await import('../../crypto/device-keys.ts')
-  const { sign, auth, seals: held } = JSON.parse(stored) as StoredKeys
-  const { id, key } = kept.newest
-  const seals = new Map(Object.entries(held).map(([one, hex]) => [one, bytesOf(hex)]))
+  const { sign, auth, seals: sealSecrets } = JSON.parse(stored) as StoredKeys
+  const { id, key } = sealKeys.newest
+  const seals = new Map(Object.entries(sealSecrets).map(([one, hex]) => [one, bytesOf(hex)]))
   const secret = seals.get(id)
   if (secret === undefined) return null
   const [signing, authentication] = [sign, auth].map((hex) => signingKeyFrom(bytesOf(hex)))
@@ -145,7 +145,7 @@ export interface SealKeyStore {
    * Stores these sealing keys, and deletes all other private sealing keys from the keychain.
    * @throws AppError keychain_locked
    */
-  keep(kept: SealKeys): void
+  keep(keys: SealKeys): void
 }
 
 /**
@@ -154,41 +154,41 @@ export interface SealKeyStore {
  */
 export function openSealKeys(state: Meta, keychain: Keychain, changed: () => void): SealKeyStore {
   function read(): SealKeys {
-    const kept = readSealKeys(state)
-    if (kept === null) throw noKeys()
-    return kept
+    const keys = readSealKeys(state)
+    if (keys === null) throw noKeys()
+    return keys
   }
 
   /**
    * Writes the private keys of these sealing keys to the keychain, and deletes all others.
    * @param added new private keys in hexadecimal, by key id
    */
-  function write(kept: SealKeys, added: Readonly<Record<string, string>> = {}): void {
+  function write(keys: SealKeys, added: Readonly<Record<string, string>> = {}): void {
     const stored = keychain.get(KEYS)
     if (stored === null) throw noKeys()
     const { seals, ...rest } = JSON.parse(stored) as StoredKeys
-    const wanted = new Set(idsOf(kept))
-    const halves = Object.entries({ ...seals, ...added }).filter(([id]) => wanted.has(id))
-    const entry: StoredKeys = { ...rest, seals: Object.fromEntries(halves) }
+    const wanted = new Set(idsOf(keys))
+    const wantedSecrets = Object.entries({ ...seals, ...added }).filter(([id]) => wanted.has(id))
+    const entry: StoredKeys = { ...rest, seals: Object.fromEntries(wantedSecrets) }
     keychain.set(KEYS, JSON.stringify(entry))
   }
 
-  function note(kept: SealKeys): void {
-    state.meta.set(SEAL_KEYS, kept)
+  function note(keys: SealKeys): void {
+    state.meta.set(SEAL_KEYS, keys)
     changed()
   }
 
   return {
     read,
     add(next, secret) {
-      const kept = { ...read(), next }
-      write(kept, { [next.id]: hexOf(secret) })
-      note(kept)
+      const keys = { ...read(), next }
+      write(keys, { [next.id]: hexOf(secret) })
+      note(keys)
     },
-    keep(kept) {
-      const wanted = new Set(idsOf(kept))
-      if (idsOf(read()).some((id) => !wanted.has(id))) write(kept)
-      note(kept)
+    keep(keys) {
+      const wanted = new Set(idsOf(keys))
+      if (idsOf(read()).some((id) => !wanted.has(id))) write(keys)
+      note(keys)
     },
   }
 }
@@ -213,13 +213,13 @@ const namedBy = ({ newest, next, old }: SealKeys): ReadonlySet<string> =>
  *
  * Only this device's signing key can sign such a renewal, so it shows that a copy of the keys is in
  * use (protocol, section 3). Renewals up to `kept.seq`, the last comparison, do not count.
- * @param kept the keys before this comparison
+ * @param keys the keys before this comparison
  * @returns the renewal's seq in the log; null if this device made all renewals
  */
-export function foreignRenewal(log: KeyLog, device: string, kept: SealKeys): number | null {
-  const known = namedBy(kept)
+export function foreignRenewal(log: KeyLog, device: string, keys: SealKeys): number | null {
+  const known = namedBy(keys)
   const { renewals = [] } = log.devices.get(device) ?? {}
-  const foreign = renewals.find(({ seq, seal }) => seq > (kept.seq ?? -1) && !known.has(seal))
+  const foreign = renewals.find(({ seq, seal }) => seq > (keys.seq ?? -1) && !known.has(seal))
   return foreign?.seq ?? null
 }
 

@@ -48,7 +48,7 @@ export const noteFormerName = ({ meta }: Pick<State, 'meta'>, former: FormerName
  * @param given the profile from the server; undefined if it has none
  */
 export function isNameSettled(state: State, own: string, given: string | undefined): boolean {
-  const kept = state.profiles.get(own)
-  if (kept !== null) return kept.jws === given
+  const stored = state.profiles.get(own)
+  if (stored !== null) return stored.jws === given
   return nameToSign(state) === null && (given === undefined || given === formerName(state)?.jws)
 }

@@ -46,8 +46,12 @@ interface Keeping {
  * Returns the members with their local names. A known account keeps the name that it had when it
  * was accepted.
  */
-function pinned({ names }: State, { members }: Roster, told: Connection['members']): NamedMember[] {
-  const nameOf = new Map(told.map(({ user_id, display_name }) => [user_id, display_name]))
+function pinned(
+  { names }: State,
+  { members }: Roster,
+  reported: Connection['members'],
+): NamedMember[] {
+  const nameOf = new Map(reported.map(({ user_id, display_name }) => [user_id, display_name]))
   return members.map(({ account }) => {
     const name = nameOf.get(account)
     const display_name = name === undefined ? names.get(account) : names.pin(account, name)
@@ -121,9 +125,9 @@ export function keepRoster(device: Keeping, known: KnownRoster): void {
   const row = state.connections.get(id)
   if (row === null) return
   const members = pinned(state, presentMembers(state, known.roster), [])
-  const kept = { ...row, epoch, head, members, hold: holdOf(device, known) }
-  state.connections.put(kept)
-  codes.putConnection(kept)
+  const updated = { ...row, epoch, head, members, hold: holdOf(device, known) }
+  state.connections.put(updated)
+  codes.putConnection(updated)
 }
 
 /**
@@ -181,7 +185,7 @@ export function holdRefused(
   const isForked = reason === 'roster_forked'
   if (known !== null && !isForked) return
   const row = known ?? unknown(of)
-  const held = isForked ? { ...row, hold: 'roster_forked' as const } : row
-  state.connections.put(held)
-  codes.putConnection(held)
+  const updated = isForked ? { ...row, hold: 'roster_forked' as const } : row
+  state.connections.put(updated)
+  codes.putConnection(updated)
 }

@@ -44,31 +44,32 @@ const departedIn = ({ meta }: Meta, connection: string) =>
 /**
  * Returns the updated record of an account.
  *
- * `said` is the epoch that the server reports; undefined means that it reports no deletion. A
+ * `reported` is the epoch that the server reports; undefined means that it reports no deletion. A
  * report makes one rotation due, even if the server later names a later epoch.
  */
-function heard(before: Departed | undefined, said: number | undefined, epoch: number) {
-  if (said === undefined) return before === undefined ? undefined : { ...before, said: false }
-  if (before === undefined) return { epoch: Math.min(said, epoch), said: true, times: 1 }
+function updateRecord(before: Departed | undefined, reported: number | undefined, epoch: number) {
+  if (reported === undefined) return before === undefined ? undefined : { ...before, said: false }
+  if (before === undefined) return { epoch: Math.min(reported, epoch), said: true, times: 1 }
   if (before.said || before.times === MOST_TIMES) return { ...before, said: true }
-  return { epoch: Math.min(said, epoch), said: true, times: before.times + 1 }
+  return { epoch: Math.min(reported, epoch), said: true, times: before.times + 1 }
 }
 
 /**
  * Stores the account server's current reports about the members of a verified roster.
- * @param said the reported epochs by account id
+ * @param reported the reported epochs by account id
  * @param own the own account, which detects its deletion in another way
  */
 export function noteDeparted(
   state: Meta,
   { connection, epoch, members }: Roster,
-  said: ReadonlyMap<string, number>,
+  reported: ReadonlyMap<string, number>,
   own: string,
 ): void {
   const before = departedIn(state, connection)
   const departed: AllDeparted = Object.fromEntries(
     members.flatMap(({ account }) => {
-      const of = account === own ? undefined : heard(before[account], said.get(account), epoch)
+      const of =
+        account === own ? undefined : updateRecord(before[account], reported.get(account), epoch)
       return of === undefined ? [] : [[account, of] as const]
     }),
   )

@@ -29,7 +29,7 @@ interface History {
 
 interface Histories {
   /** The ends of this device's branch, which may have several continuations. */
-  readonly kept: readonly History[]
+  readonly ours: readonly History[]
   readonly others: readonly History[]
 }
 
@@ -87,10 +87,10 @@ export function historiesOf(state: State, connection: string): Histories | null 
   const all = others
     .filter((jws) => !followed.has(nameOf(jws)))
     .flatMap((end) => historyOf(state, branch.roster, lineTo(end, jwsOf)))
-  const isKept = ({ roster }: History) => roster.entries.includes(entries.at(-1)!)
-  const kept = all.filter(isKept)
+  const isOurs = ({ roster }: History) => roster.entries.includes(entries.at(-1)!)
+  const ours = all.filter(isOurs)
   const own = { roster: branch.roster, named: new Set(accountsInRoster(entries)) }
-  return { kept: kept.length === 0 ? [own] : kept, others: all.filter((one) => !isKept(one)) }
+  return { ours: ours.length === 0 ? [own] : ours, others: all.filter((one) => !isOurs(one)) }
 }
 
 /**

@@ -29,9 +29,9 @@ export function unlessRefused<T>(work: () => T): T | null {
  */
 export function keepProfile(state: State, log: KeyLog, jws: string | undefined): void {
   const { account } = log
-  const kept = state.profiles.get(account)
-  if (jws === undefined || jws === kept?.jws) return
-  const profile = unlessRefused(() => replaceProfile(kept?.jws ?? null, jws, log))
+  const stored = state.profiles.get(account)
+  if (jws === undefined || jws === stored?.jws) return
+  const profile = unlessRefused(() => replaceProfile(stored?.jws ?? null, jws, log))
   if (profile === null || !v.is(SignedName, profile.name)) return
   putProfile(state, profile, jws)
 }

@@ -57,7 +57,7 @@ export function replacementsOf(state: State, own: string, forked: string): Repla
  */
 export function leftOutOf(state: State, forked: string): (account: string) => boolean {
   const histories = historiesOf(state, forked)
-  const all = histories === null ? [] : [...histories.kept, ...histories.others]
+  const all = histories === null ? [] : [...histories.ours, ...histories.others]
   return (account) => lowestRole(all, account) === null
 }
 
@@ -77,7 +77,7 @@ export function areAllIn(state: State, forked: string, one: string, other: strin
 /**
  * Returns an account's membership in the connection that a roster replaces; null if there is none.
  */
-export const seatBefore = (
+export const membershipBefore = (
   state: State,
   { replaces }: Roster,
   account: string,

@@ -22,7 +22,7 @@ import { rememberedRoster } from './roster-cache.ts'
 export function roleBefore(state: State, { replaces }: Roster, account: string): RosterRole | null {
   const histories = replaces === null ? null : historiesOf(state, replaces)
   if (histories === null) return 'member'
-  const lowest = lowestRole([...histories.kept, ...histories.others], account)
+  const lowest = lowestRole([...histories.ours, ...histories.others], account)
   return lowest === undefined ? 'member' : lowest
 }
 
@@ -44,22 +44,22 @@ function doubtfulIn(
   lowest: (account: string) => RosterRole | null | undefined,
 ): ReadonlySet<string> {
   const doubtful = new Set<string>()
-  const seated = new Set<string>()
-  const judge = (account: string, isDoubtful: boolean): void => {
+  const added = new Set<string>()
+  const setDoubtful = (account: string, isDoubtful: boolean): void => {
     if (isDoubtful && account !== own) doubtful.add(account)
     else doubtful.delete(account)
   }
   for (const { op, actor, member, role } of entries.map((jws) => readRosterEntry(jws))) {
     const isByOne = doubtful.has(actor)
-    if (op === 'open') judge(actor, isHigher('owner', lowest(actor)))
+    if (op === 'open') setDoubtful(actor, isHigher('owner', lowest(actor)))
     if (op === 'add') {
       // An owner's device adds each member of the forked connection once, automatically.
-      judge(member!, isByOne || (!seated.has(member!) && isHigher(role!, lowest(member!))))
-      seated.add(member!)
+      setDoubtful(member!, isByOne || (!added.has(member!) && isHigher(role!, lowest(member!))))
+      added.add(member!)
     }
-    if (op === 'confirm' && isByOne) judge(member!, true)
-    if (op === 'role' && isByOne && role === 'owner') judge(member!, true)
-    if (op === 'role' && !isByOne && lowest(member!) !== null) judge(member!, false)
+    if (op === 'confirm' && isByOne) setDoubtful(member!, true)
+    if (op === 'role' && isByOne && role === 'owner') setDoubtful(member!, true)
+    if (op === 'role' && !isByOne && lowest(member!) !== null) setDoubtful(member!, false)
   }
   return doubtful
 }
@@ -85,7 +85,7 @@ export function returnedIn(state: State, own: string, replacement: Roster): stri
     (one) => one.account === opener && one.role === 'owner',
   )
   if (!isFollowed) return []
-  const known = opener === own ? [...histories.kept, ...histories.others] : histories.kept
+  const known = opener === own ? [...histories.ours, ...histories.others] : histories.ours
   const doubtful = doubtfulIn(replacement, own, (account) => lowestRole(known, account))
   return members.map(({ account }) => account).filter((account) => doubtful.has(account))
 }

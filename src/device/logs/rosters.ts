@@ -97,7 +97,7 @@ export async function fetchRoster(
   const before = state.logs.head('roster', connection)
   // Compared with what was stored before the request: an entry that was signed here meanwhile
   // cannot be in the response.
-  const judge = async (entries: readonly string[], keyLogs: KeyLogs) => {
+  const verify = async (entries: readonly string[], keyLogs: KeyLogs) => {
     const seen = seenOf(state, connection)
     const known =
       before === null || seen === undefined
@@ -107,7 +107,7 @@ export async function fetchRoster(
     device.requireSession()
     return roster
   }
-  let wasKept = false
+  let wasStored = false
   const { entries, last } = await readPages({
     read: (from) => account.rosters.read({ connection, from }),
     known: state.logs.read('roster', connection),
@@ -117,8 +117,8 @@ export async function fetchRoster(
       // This device's branch does not grow after the fork was seen.
       if (state.forks.has(connection)) return
       const keyLogs = await keyLogsOf(device, account, accountsInRoster(part), placesIn(part))
-      rememberRoster(state, await judge(part, keyLogs))
-      wasKept = true
+      rememberRoster(state, await verify(part, keyLogs))
+      wasStored = true
     },
   })
   const { key_logs, fork = null } = last
@@ -129,14 +129,14 @@ export async function fetchRoster(
     ),
   )
   const keyLogs = await keyLogsOf(device, account, accountsInRoster(entries), lengths)
-  const roster = await judge(entries, keyLogs)
+  const roster = await verify(entries, keyLogs)
   noteDeparted(state, roster, departed, device.identity.account)
   for (const { account: of, profile } of key_logs) {
     const log = keyLogs.get(of)
     if (log !== undefined) keepProfile(state, log, profile)
   }
   const newest = state.logs.head('roster', connection)?.seq ?? -1
-  return { roster, keyLogs, fresh: wasKept || roster.seq > newest, fork }
+  return { roster, keyLogs, fresh: wasStored || roster.seq > newest, fork }
 }
 
 /**

@@ -45,7 +45,7 @@ const isOne = (codes: readonly ErrorCode[], error: unknown): error is AppError =
 interface AccountDeletionContext {
   readonly state: State
   readonly keychain: Keychain
-  readonly seat: Pick<DeviceSession, 'account' | 'identity' | 'device' | 'leave'>
+  readonly deviceSession: Pick<DeviceSession, 'account' | 'identity' | 'device' | 'leave'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly log: Log
@@ -56,7 +56,7 @@ interface AccountDeletionContext {
  *
  * Nothing was deleted on this device. Connections that were left stay left.
  */
-const unheard = (error: AppError) =>
+const unanswered = (error: AppError) =>
   new AppError(
     error.code,
     `The account server did not confirm that the account is deleted, so nothing was deleted on this device: ${error.message} Delete the account again to finish the deletion.`,
@@ -131,10 +131,10 @@ async function askServer(
 }
 
 /** Deletes all local data of an account that was deleted at the account server. */
-async function forgetAll({ keychain, seat, log }: AccountDeletionContext): Promise<void> {
-  const who = seat.identity()
+async function forgetAll({ keychain, deviceSession, log }: AccountDeletionContext): Promise<void> {
+  const who = deviceSession.identity()
   forgetMachineKey(keychain)
-  await seat.leave('deleted')
+  await deviceSession.leave('deleted')
   log('info', 'account deleted', { account: who?.account, device: who?.device })
 }
 
@@ -148,9 +148,9 @@ export async function requestAccountDeletion(
   of: AccountDeletionContext,
   device: DeviceContext,
 ): Promise<void> {
-  const { state, seat } = of
-  const { session } = seat.identity() ?? device.identity
-  const account = seat.account()
+  const { state, deviceSession } = of
+  const { session } = deviceSession.identity() ?? device.identity
+  const account = deviceSession.account()
   try {
     // Checked before anything is signed, because leaving a connection cannot be undone.
     await account.deletion.read({})
@@ -160,7 +160,7 @@ export async function requestAccountDeletion(
     await leaveAll(of, device, account)
     await askServer(of, account, session)
   } catch (error) {
-    if (isOne(AWAY, error)) throw unheard(error)
+    if (isOne(AWAY, error)) throw unanswered(error)
     if (!isOne(GONE, error) || !isAsked(state, session)) throw error
   }
   await forgetAll(of)
@@ -174,11 +174,12 @@ export async function requestAccountDeletion(
  * @returns whether the account was deleted, and therefore its data here too
  */
 export async function finishDeletion(of: AccountDeletionContext): Promise<boolean> {
-  const { state, seat, log } = of
-  const session = seat.identity()?.session
+  const { state, deviceSession, log } = of
+  const session = deviceSession.identity()?.session
   try {
     // If a later session has ended, that does not prove that the account was deleted.
-    if (session !== undefined && isAsked(state, session)) await seat.account().deletion.read({})
+    if (session !== undefined && isAsked(state, session))
+      await deviceSession.account().deletion.read({})
     unmarkAsked(state)
     return false
   } catch (error) {

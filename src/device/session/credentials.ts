@@ -33,8 +33,8 @@ type Meta = Pick<State, 'meta'>
 
 /** Stores that a code was sent. */
 export function keepSignInCode({ meta }: Meta, server: string, email: string, now: number): void {
-  const kept: CodeSent = { server, email, sent_at: now }
-  meta.set(CODE_SENT, kept)
+  const sent: CodeSent = { server, email, sent_at: now }
+  meta.set(CODE_SENT, sent)
 }
 
 /**
@@ -42,10 +42,10 @@ export function keepSignInCode({ meta }: Meta, server: string, email: string, no
  * @param now Unix milliseconds
  */
 export function mailboxOfCode({ meta }: Meta, server: string | null, now: number): string | null {
-  const kept = meta.get(CODE_SENT) as CodeSent | null
-  if (kept === null || kept.server !== server) return null
+  const sent = meta.get(CODE_SENT) as CodeSent | null
+  if (sent === null || sent.server !== server) return null
   // Setting the clock back must not extend the lifetime of a code.
-  return Math.abs(now - kept.sent_at) < LIFETIME_MS ? kept.email : null
+  return Math.abs(now - sent.sent_at) < LIFETIME_MS ? sent.email : null
 }
 
 /** Deletes the record of a code that was sent. */

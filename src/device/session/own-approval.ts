@@ -26,7 +26,7 @@ import type { State } from '../../state/state.ts'
 import {
   ATTEMPT_MS,
   countAttempt,
-  judgedRelay,
+  verifyRelay,
   requireAttempt,
   requireWords,
 } from '../approval/attempts.ts'
@@ -191,7 +191,7 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
    * Accepts the first answer. The attempt counts from now on, because the nonce may now be sent.
    */
   function bind(run: Open, { nonce, seq, head }: Relayed): void {
-    const [answer, words] = judgedRelay(() => {
+    const [answer, words] = verifyRelay(() => {
       const given = { nonce: decodeBase64url(nonce), seq, head: decodeBase64url(head) }
       return [given, approvalWords(transcriptOf(run.reveal, given))] as const
     })

@@ -177,7 +177,7 @@ function forget(state: State, keychain: Keychain): void {
  *   each call of the account, with the thrown error, or null for a response
  * @throws AppError keychain_locked if an interrupted sign-out cannot be completed
  */
-export function openSeat(of: {
+export function openDeviceSession(of: {
   state: State
   keychain: Keychain
   accountOf: (identity: Identity) => SessionAccount
@@ -197,13 +197,13 @@ export function openSeat(of: {
   }
   finishLeaving()
 
-  const seated = (identity: Identity) => {
+  const startFor = (identity: Identity) => {
     const { account, ...session } = watched(accountOf(identity), outcome)
     const device = identity.approved ? deviceOf(identity, account) : null
     return { identity, account, session, device }
   }
   const known = openIdentity(state, keychain)
-  let here = known === null ? null : seated(known)
+  let here = known === null ? null : startFor(known)
 
   return {
     identity: () => here?.identity ?? null,
@@ -218,7 +218,7 @@ export function openSeat(of: {
       // A device in use is kept, and uses the new session from now on.
       const isSame = here?.identity.device === identity.device
       if (here !== null && here.device !== null && isSame) here.session.renewed()
-      else here = seated(identity)
+      else here = startFor(identity)
       of.taken()
     },
 

@@ -139,10 +139,10 @@ function finishing({ holder }: Maker): string {
 }
 
 /** Returns the error for a draft of another sign-in that may already be enrolled. */
-const unfinished = (kept: Maker) =>
+const unfinished = (maker: Maker) =>
   new AppError(
     'invalid_state',
-    `A sign-in${kept.holder === null ? '' : ` of ${kept.holder}`} to ${kept.server} was not finished here, and that account server may already have enrolled this device. ` +
-      `Finish it there with ${finishing(kept)}, or cancel it with "countersignd logout --forget", which deletes the keys that were created for it.`,
+    `A sign-in${maker.holder === null ? '' : ` of ${maker.holder}`} to ${maker.server} was not finished here, and that account server may already have enrolled this device. ` +
+      `Finish it there with ${finishing(maker)}, or cancel it with "countersignd logout --forget", which deletes the keys that were created for it.`,
     { details: { state: 'unfinished' } },
   )

@@ -39,7 +39,7 @@ export interface SignInContext {
   readonly door: UnauthenticatedClient
   /** The origin of the account server. */
   readonly server: string
-  readonly seat: Pick<DeviceSession, 'identity'>
+  readonly deviceSession: Pick<DeviceSession, 'identity'>
   readonly names: SystemNames
   /** Unix milliseconds. */
   readonly now: () => number
@@ -147,9 +147,9 @@ export async function planned(
   resetting: Resetting,
 ): Promise<{ draft: Draft; way: Way }> {
   const maker = { server, holder: holder ?? opens.email }
-  const kept = await draftFor(state, keychain, maker, now())
-  const fits = wayIn(opens, kept, resetting, now())
-  const draft = fits === null ? await newDraft(state, keychain, maker, now()) : kept
+  const stored = await draftFor(state, keychain, maker, now())
+  const fits = wayIn(opens, stored, resetting, now())
+  const draft = fits === null ? await newDraft(state, keychain, maker, now()) : stored
   return { draft, way: fits ?? (wayIn(opens, draft, resetting, now()) as Way) }
 }
 
@@ -242,7 +242,7 @@ export async function enrolAgain(
   credential: SignInCredential,
   identity: Identity,
 ): Promise<SessionTokens> {
-  const { state, keychain, seat } = ground
+  const { state, keychain, deviceSession } = ground
   const { account, device } = identity
   const log = state.logs.head('keylog', account) === null ? null : await identity.keyLog()
   const entry = log && withLogRefusals(() => ownEntry(log, device))
@@ -255,7 +255,7 @@ export async function enrolAgain(
     },
   )
   // A sign-out does not wait for this request, and what it deleted must not be stored again.
-  if (seat.identity()?.device !== device) throw leftMeanwhile()
+  if (deviceSession.identity()?.device !== device) throw leftMeanwhile()
   storeSession(keychain, session.refresh_token)
   credential.keep()
   state.transaction(() => {

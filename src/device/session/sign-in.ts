@@ -81,7 +81,7 @@ const isSentAlready = (error: unknown) =>
 export function newSignIn(of: {
   state: State
   keychain: Keychain
-  seat: Pick<
+  deviceSession: Pick<
     DeviceSession,
     'identity' | 'account' | 'device' | 'absent' | 'take' | 'leave' | 'finishLeaving'
   >
@@ -91,7 +91,7 @@ export function newSignIn(of: {
   log: Log
   names: SystemNames
 }): SignInFlow {
-  const { state, keychain, seat, server, now, log } = of
+  const { state, keychain, deviceSession, server, now, log } = of
 
   const turns = newQueue()
   /**
@@ -101,7 +101,7 @@ export function newSignIn(of: {
    */
   const inTurn = <T>(step: () => Promise<T>): Promise<T> =>
     turns(async () => {
-      seat.finishLeaving()
+      deviceSession.finishLeaving()
       return step()
     })
   /** Loaded only if the device waits for approval. */
@@ -109,10 +109,10 @@ export function newSignIn(of: {
 
   /** Returns the identity, including one that was stored but not used yet because of a crash. */
   async function current(): Promise<Identity | null> {
-    const seated = seat.identity()
-    const here = seated ?? openIdentity(state, keychain)
+    const signedIn = deviceSession.identity()
+    const here = signedIn ?? openIdentity(state, keychain)
     if (here === null || here.server !== server) return null
-    if (seated === null) seat.take(here)
+    if (signedIn === null) deviceSession.take(here)
     return here
   }
 
@@ -122,7 +122,7 @@ export function newSignIn(of: {
    */
   function ownServer(): string {
     if (server !== null) return server
-    throw embedded(seat.identity() === null)
+    throw embedded(deviceSession.identity() === null)
   }
 
   async function requireNobody(): Promise<void> {
@@ -172,7 +172,7 @@ export function newSignIn(of: {
     const identity = await enrolWith({ ...of, server: at }, credential, resetting)
     const { account, device, approved } = identity
     log('info', 'signed in', { account, device, approved, reset: resetting.reset })
-    seat.take(identity)
+    deviceSession.take(identity)
     return read()
   }
 
@@ -186,7 +186,7 @@ export function newSignIn(of: {
     await renew(credential, identity)
     const { account, device, approved } = identity
     log('info', 'signed in again', { account, device, approved })
-    seat.take(openIdentity(state, keychain) as Identity)
+    deviceSession.take(openIdentity(state, keychain) as Identity)
     return read()
   }
 
@@ -260,12 +260,12 @@ export function newSignIn(of: {
       const { newOwnApproval } = await import('./own-approval.ts')
       approval = newOwnApproval({ state, now })
     }
-    await step(approval, { identity, account: seat.account() })
+    await step(approval, { identity, account: deviceSession.account() })
     const after = openIdentity(state, keychain)
     if (after?.approved) {
       const { account, device } = after
       log('info', 'approved', { account, device })
-      seat.take(after)
+      deviceSession.take(after)
     }
     return read()
   }
@@ -280,14 +280,14 @@ export function newSignIn(of: {
 
   async function deleteAccount(): Promise<void> {
     const identity = await current()
-    const device = seat.device()
-    if (device === null) throw identity === null ? seat.absent() : occupied(identity)
+    const device = deviceSession.device()
+    if (device === null) throw identity === null ? deviceSession.absent() : occupied(identity)
     const deletion = await import('./account-deletion.ts')
     await deletion.requestAccountDeletion(of, device)
   }
 
   async function again(): Promise<SessionTokens> {
-    const identity = seat.identity()
+    const identity = deviceSession.identity()
     const key = identity?.machine ? readMachineKey(keychain) : null
     if (identity === null || key === null || server === null) throw notSignedIn()
     if (!identity.approved) throw turnedAway()

@@ -55,7 +55,7 @@ const AWAY: readonly ErrorCode[] = ['backend_error', 'backend_timeout', 'backend
 /** Codes that mean the account server could not be informed of the sign-out. */
 const UNHEARD: readonly ErrorCode[] = [...AWAY, 'not_signed_in', 'keychain_locked']
 
-const unheard = (error: AppError) =>
+const unanswered = (error: AppError) =>
   new AppError(
     error.code,
     `Not signed out, because the account server must be notified: ${error.message} To delete the keys of this device without notifying the account server, use "countersignd logout --forget".`,
@@ -114,7 +114,7 @@ export async function takeLeave(of: {
     // A rejected request had no effect.
     if (!UNHEARD.includes(error.code)) unmarkSigned(state)
     if (of.forget && UNHEARD.includes(error.code)) return
-    if (AWAY.includes(error.code)) throw unheard(error)
+    if (AWAY.includes(error.code)) throw unanswered(error)
     if (error.code !== 'not_signed_in') throw error
     if (!(await isGone(of))) throw unknownHere(identity, error)
   }
@@ -123,7 +123,7 @@ export async function takeLeave(of: {
 interface LeavingContext {
   readonly state: State
   readonly keychain: Keychain
-  readonly seat: Pick<DeviceSession, 'account' | 'device' | 'leave'>
+  readonly deviceSession: Pick<DeviceSession, 'account' | 'device' | 'leave'>
   /** Unix milliseconds. */
   readonly now: () => number
   readonly log: Log
@@ -136,14 +136,14 @@ interface LeavingContext {
  * @throws AppError as `takeLeave` does; the device then stays signed in
  */
 export async function leaveAccount(
-  { state, keychain, seat, now, log }: LeavingContext,
+  { state, keychain, deviceSession, now, log }: LeavingContext,
   identity: Identity,
   { last_device: lastDevice, forget }: { last_device: boolean; forget: boolean },
 ): Promise<void> {
-  const left = await seat.device()?.sync.handOver()
+  const left = await deviceSession.device()?.sync.handOver()
   // The session may have been renewed since this device signed in.
   const leaving = openIdentity(state, keychain) ?? identity
-  const account = seat.account()
+  const account = deviceSession.account()
   await takeLeave({ identity: leaving, state, account, now: now(), lastDevice, forget })
   const who = { account: identity.account, device: identity.device }
   if (left !== undefined && left.verifications + left.stamps > 0)
@@ -153,7 +153,7 @@ export async function leaveAccount(
     })
   forgetMachineKey(keychain)
   log('info', 'signed out', who)
-  await seat.leave()
+  await deviceSession.leave()
 }
 
 /**

@@ -68,7 +68,7 @@ const WRONG: readonly ErrorCode[] = ['backend_error', 'validation_failed']
  * @returns null if a later sync of this or another device settles it
  * @throws the failure, if it is not limited to one connection
  */
-function toldOf(connection: string, error: unknown): string | null {
+function warningFor(connection: string, error: unknown): string | null {
   if (error instanceof Refusal)
     return `Data from the account server for ${connection} was refused (${error.reason}).`
   if (!(error instanceof AppError)) throw error
@@ -80,7 +80,7 @@ function toldOf(connection: string, error: unknown): string | null {
 const unwanted = (connection: string) =>
   `This account was added to ${connection} by an approval that was withdrawn or is older than 30 days, so this device left the connection.`
 
-const takenIn = (connection: string, by: string) =>
+const addedNote = (connection: string, by: string) =>
   `This account was added to ${connection} by an approval of ${by}, a device that is revoked, so this device leaves the connection. If you want to be in it, ask for a new invitation, and approve it on a device that is not revoked.`
 
 const declined = (name: string, connection: string) =>
@@ -117,9 +117,9 @@ export function newDuties(of: {
         log('info', 'pending work failed', { connection, cause: error })
         return remark(report, `${named(connection)}: ${error.message}`)
       }
-      const told = toldOf(connection, error)
-      log(told === null ? 'info' : 'warn', 'pending work failed', { connection, cause: error })
-      if (told !== null) complain(report, told)
+      const warning = warningFor(connection, error)
+      log(warning === null ? 'info' : 'warn', 'pending work failed', { connection, cause: error })
+      if (warning !== null) complain(report, warning)
     }
   }
 
@@ -176,7 +176,7 @@ export function newDuties(of: {
       const by = consenterOf(device, id)
       if (by === null) continue
       log('warn', 'added by the approval of a revoked device', { connection: id, device: by })
-      remark(report, takenIn(named(id), by))
+      remark(report, addedNote(named(id), by))
       await attempt(id, report, async () => {
         await leaveUnagreed(device, account, id)
         return 0

@@ -264,8 +264,8 @@ export function newPull(of: {
       const isWhole = vault.has(id) || known?.hold === 'ended'
       if (!same || !isWhole) await tryConnection(connection, report)
     }
-    const kept = new Set(listed.map(({ id }) => id))
-    for (const id of before) if (!kept.has(id)) forget(id)
+    const listedIds = new Set(listed.map(({ id }) => id))
+    for (const id of before) if (!listedIds.has(id)) forget(id)
     // Not after a failure, because a connection that becomes readable later would then count as
     // new.
     if (report.ok) noteListed(state)
@@ -288,8 +288,8 @@ export function newPull(of: {
       codes.putGuest(row)
       report.pulled.guest_codes++
     }
-    const kept = new Set(all.map(({ id }) => id))
-    for (const id of before) if (!kept.has(id)) forget(id)
+    const listedIds = new Set(all.map(({ id }) => id))
+    for (const id of before) if (!listedIds.has(id)) forget(id)
   }
 
   /**

@@ -81,6 +81,6 @@ export function newPush(of: { state: State; account: Account; identity: Identity
 
 function refusal(ids: readonly string[]): string {
   const [what, they] = ids.length === 1 ? ['a stamp', 'It'] : [`${ids.length} stamps`, 'They']
-  const told = ids.slice(0, MOST_TOLD).join(', ') + (ids.length > MOST_TOLD ? ', …' : '')
-  return `The account server refused ${what} (${told}). ${they} can be checked offline, but without a receipt and without a page at the server.`
+  const listed = ids.slice(0, MOST_TOLD).join(', ') + (ids.length > MOST_TOLD ? ', …' : '')
+  return `The account server refused ${what} (${listed}). ${they} can be checked offline, but without a receipt and without a page at the server.`
 }

@@ -63,22 +63,22 @@ async function nextKey({ identity, now, requireSession }: Renewing): Promise<Own
  */
 function settle({ state, identity, now }: Renewing, log: KeyLog): boolean {
   const { sealKeys, device } = identity
-  const kept = sealKeys.read()
-  const foreign = foreignRenewal(log, device, kept)
+  const keys = sealKeys.read()
+  const foreign = foreignRenewal(log, device, keys)
   if (foreign !== null && !wasRestored(state)) noteCopy(state, { seq: foreign, device })
-  const { newest, next, old } = kept
+  const { newest, next, old } = keys
   const own = log.devices.get(identity.device)
   if (own === undefined) return true
   const isNext = own.seal === next?.id
   const isHeld = isNext || own.seal === newest.id
-  const seq = isHeld ? log.seq : kept.seq
+  const seq = isHeld ? log.seq : keys.seq
   const since = now()
   if (next !== null && isNext)
     sealKeys.keep({ newest: next, next: null, old: [...old, { id: newest.id, since }], seq })
   else if (next !== null && own.renewals.some(({ seal }) => seal === next.id))
     // The log contains this key, and then a newer one.
     sealKeys.keep({ newest, next: null, old: [...old, { id: next.id, since }], seq })
-  else if (seq !== kept.seq) sealKeys.keep({ ...kept, seq })
+  else if (seq !== keys.seq) sealKeys.keep({ ...keys, seq })
   // Must follow the storing of `seq`. Otherwise, after a crash, a later renewal by a copy would be
   // excused too.
   if (isHeld && wasRestored(state)) unmarkRestored(state)

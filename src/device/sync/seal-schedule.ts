@@ -23,10 +23,10 @@ export const isOld = ({ made_at }: OwnSealKey, now: number): boolean =>
 
 /** Sets the newest key's time to now if it is unknown or in the future. */
 function noteAge({ identity: { sealKeys }, now }: Sealing): void {
-  const [kept, at] = [sealKeys.read(), now()]
-  const { newest } = kept
+  const [keys, at] = [sealKeys.read(), now()]
+  const { newest } = keys
   if (newest.made_at === null || newest.made_at > at)
-    sealKeys.keep({ ...kept, newest: { ...newest, made_at: at } })
+    sealKeys.keep({ ...keys, newest: { ...newest, made_at: at } })
 }
 
 /**
@@ -52,11 +52,11 @@ export function isRenewalDue(device: Sealing): boolean {
  * @throws AppError keychain_locked
  */
 export function deleteOldHalves({ identity: { sealKeys }, now }: Sealing): void {
-  const [kept, at] = [sealKeys.read(), now()]
-  const old = kept.old
+  const [keys, at] = [sealKeys.read(), now()]
+  const old = keys.old
     .map(({ id, since }) => ({ id, since: Math.min(since, at) }))
     .filter(({ since }) => at - since < OLD_KEY_KEPT_MS)
   const isSame =
-    old.length === kept.old.length && old.every((one, i) => one.since === kept.old[i]!.since)
-  if (!isSame) sealKeys.keep({ ...kept, old })
+    old.length === keys.old.length && old.every((one, i) => one.since === keys.old[i]!.since)
+  if (!isSame) sealKeys.keep({ ...keys, old })
 }

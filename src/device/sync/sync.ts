@@ -245,14 +245,14 @@ export function newSync(options: {
     try {
       await work(report)
     } catch (error) {
-      const told = toAppError(error)
-      if (told.code === 'not_signed_in') refused = told.message
-      log(told.code === 'internal' ? 'error' : 'warn', 'sync failed', {
+      const failure = toAppError(error)
+      if (failure.code === 'not_signed_in') refused = failure.message
+      log(failure.code === 'internal' ? 'error' : 'warn', 'sync failed', {
         trigger,
-        cause: told.cause ?? told,
+        cause: failure.cause ?? failure,
       })
-      complain(report, told.message)
-      failures.set(report, told)
+      complain(report, failure.message)
+      failures.set(report, failure)
     }
     report.finished_at = timeAt(now())
     keep(report)

@@ -122,10 +122,10 @@ async function settle(device: Naming, account: Account, given: string | undefine
   const { state, identity } = device
   const log = await identity.keyLog()
   keepProfile(state, log, given)
-  const kept = state.profiles.get(identity.account)
-  if (kept !== null) {
-    if (nameToSign(state) !== kept.name) rememberName(state, kept.name)
-    if (kept.jws !== given) await account.signedProfiles.give({ body: { profile: kept.jws } })
+  const stored = state.profiles.get(identity.account)
+  if (stored !== null) {
+    if (nameToSign(state) !== stored.name) rememberName(state, stored.name)
+    if (stored.jws !== given) await account.signedProfiles.give({ body: { profile: stored.jws } })
     return
   }
   const name = nameToSign(state)

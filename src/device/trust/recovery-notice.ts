@@ -41,7 +41,7 @@ export const recoveryLook = ({ meta }: Meta): RecoveryLook | null =>
   meta.get(LOOK) as RecoveryLook | null
 
 /** Stores the result of a check. */
-export const keepRecoveryLook = ({ meta }: Meta, look: RecoveryLook): void => meta.set(LOOK, look)
+export const keepRecoveryLook = ({ meta }: Meta, check: RecoveryLook): void => meta.set(LOOK, check)
 
 /**
  * Returns the recovery key that another device set; null if there is none.

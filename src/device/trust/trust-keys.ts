@@ -42,7 +42,7 @@ const unknown = (account: string): TrustRow => ({
  * of a generation that the recovery key links to the reviewed one (section 3).
  * @param now Unix milliseconds
  */
-function judgedBy(row: TrustRow, log: KeyLog, now: number): TrustRow {
+function comparedWith(row: TrustRow, log: KeyLog, now: number): TrustRow {
   const { seq, generation: newest, generations } = log
   const pinned = row.pinned === 0 ? newest : row.pinned
   // Keys that are seen first become the reviewed keys, even if they are a thief's. But the log
@@ -50,13 +50,13 @@ function judgedBy(row: TrustRow, log: KeyLog, now: number): TrustRow {
   const isWarned = row.pinned === 0 || row.key_unused
   const key_unused =
     isKeyUnused(generations, pinned) || (isWarned && resetsWithoutKey(generations).length > 0)
-  const judged = { ...row, seq, newest, pinned, key_unused }
-  if (newest === pinned || !isLinked(log, pinned, newest)) return judged
+  const compared = { ...row, seq, newest, pinned, key_unused }
+  if (newest === pinned || !isLinked(log, pinned, newest)) return compared
   const reset = log.entries[generationRoot(log, newest).seq]!
   // The entry claims a time. The last check did not find the reset, so the reset is later than that
   // check.
   const recovered_at = Math.min(Math.max(entryTime(reset), row.checked_at), now)
-  return { ...judged, pinned: newest, recovered_at }
+  return { ...compared, pinned: newest, recovered_at }
 }
 
 type Knowing = Pick<Trusting, 'state' | 'now'>
@@ -70,7 +70,7 @@ function known({ state, now }: Knowing, before: TrustRow): TrustRow {
 /** Returns the row updated from the stored log, after another generation was reviewed. */
 export function rejudged({ state, now }: Knowing, row: TrustRow): TrustRow {
   const { account } = row
-  return judgedBy(row, rememberedLog(state, account)!, now())
+  return comparedWith(row, rememberedLog(state, account)!, now())
 }
 
 /**
@@ -121,7 +121,11 @@ export async function examine(device: Trusting, account: Account, id: string): P
  * server hints at other keys.
  * @throws AppError for any error from the account server
  */
-export async function look(device: Trusting, account: Account, card: Hinted): Promise<TrustRow> {
+export async function freshRow(
+  device: Trusting,
+  account: Account,
+  card: Hinted,
+): Promise<TrustRow> {
   const { state } = device
   const before = state.trust.get(card.user_id)
   if (before === null) return examine(device, account, card.user_id)

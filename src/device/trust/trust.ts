@@ -88,7 +88,7 @@ export async function refreshTrust(
     const known = state.trust.get(id)
     const isFresh = known !== null && Math.abs(now() - known.checked_at) < FRESH_MS
     const isCurrent = isFresh && isJudged(state, known) && !isHinted(card, known, now())
-    const row = isCurrent ? known : await judged(device, account, card, isFresh)
+    const row = isCurrent ? known : await rowFor(device, account, card, isFresh)
     if (row.refused !== null) log('warn', 'key log refused', { account: id, reason: row.refused })
   }
   const listed = new Set(cards.map(({ user_id }) => user_id))
@@ -103,7 +103,7 @@ const holdsBack = ({ connections }: State, account: string): boolean =>
  * Returns the updated row of a card. The elliptic curve code is loaded only if there is something
  * to verify.
  */
-async function judged(device: Trusting, account: Account, card: TrustCard, isFresh: boolean) {
-  const { examine, look } = await import('./trust-keys.ts')
-  return isFresh ? look(device, account, card) : examine(device, account, card.user_id)
+async function rowFor(device: Trusting, account: Account, card: TrustCard, isFresh: boolean) {
+  const { examine, freshRow } = await import('./trust-keys.ts')
+  return isFresh ? freshRow(device, account, card) : examine(device, account, card.user_id)
 }

@@ -94,9 +94,9 @@ export const files: DocsHandlers['docsFiles'] = {
     if (file === undefined)
       throw new AppError('not_found', 'There is no file with this name. Reload GET /api/v1/docs.')
     const { type, bytes, gzipped } = file
-    const kept = { 'Cache-Control': 'public, max-age=31536000, immutable' }
-    if (!gzipped) return { type, body: bytes, headers: kept }
-    const headers = { ...kept, Vary: 'Accept-Encoding' }
+    const cacheHeaders = { 'Cache-Control': 'public, max-age=31536000, immutable' }
+    if (!gzipped) return { type, body: bytes, headers: cacheHeaders }
+    const headers = { ...cacheHeaders, Vary: 'Accept-Encoding' }
     return takesGzip(context.header('accept-encoding') ?? '')
       ? { type, body: bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } }
       : { type, body: await (plain ??= inflate(bytes)), headers }

@@ -88,10 +88,10 @@ async function rows(): Promise<Html[]> {
   ])
 }
 
-const list = async (said: string): Promise<Html> =>
+const list = async (explanation: string): Promise<Html> =>
   html`<main class="routes">
     <h1>Countersign API</h1>
-    <p>${said}</p>
+    <p>${explanation}</p>
     <p>
       The typed document is <a href="/api/v1/openapi.json">openapi.json</a>. A route needs
       <code>Authorization: Bearer &lt;token&gt;</code>, where the token has at least the scope in

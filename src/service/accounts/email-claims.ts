@@ -25,7 +25,7 @@ export function newLink(publicUrl: string): { link: string; tokenHash: string } 
 }
 
 /** What the page at a confirmation link shows, as plain text. */
-export interface Said {
+export interface ConfirmationText {
   readonly title: string
   readonly text: string
   /** Whether nothing is left to confirm. */
@@ -43,7 +43,7 @@ const waiting = (db: Kysely<Schema>, tokenHash: string, at: number): Promise<Cla
     .where('expires_at', '>', at)
     .executeTakeFirst()
 
-const taken = (address: string): Said => ({
+const taken = (address: string): ConfirmationText => ({
   title: 'This address already belongs to an account',
   text: `${address} already belongs to an account on this server, and an address can belong to only one account. Nothing was changed. If that account is yours, sign in to it with this address.`,
   settled: true,
@@ -58,7 +58,7 @@ export async function findClaim(
   db: Kysely<Schema>,
   tokenHash: string,
   now: number,
-): Promise<Said | null> {
+): Promise<ConfirmationText | null> {
   const claim = await waiting(db, tokenHash, now)
   if (claim === undefined) return null
   const { account_id: account, address } = claim
@@ -117,7 +117,7 @@ async function give(
 export async function confirmClaim(
   ground: ServiceContext,
   tokenHash: string,
-): Promise<Said | null> {
+): Promise<ConfirmationText | null> {
   const { events, now } = ground
   return events.transaction(async (trx) => {
     const at = now()

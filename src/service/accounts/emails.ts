@@ -29,7 +29,7 @@ const ASKED: Brake = {
   what: 'mailbox',
   most: 10,
   periodMs: HOUR_MS,
-  told: 'Too many addresses were added. The limit is 10 an hour.',
+  message: 'Too many addresses were added. The limit is 10 an hour.',
 }
 /**
  * The limit for repeated mails to one mailbox, for all accounts together. The mailbox's reader may

@@ -17,7 +17,7 @@ const OF_ACCOUNT: Brake = {
   what: 'follow by mailbox',
   most: 30,
   periodMs: HOUR_MS,
-  told: 'Too many people were looked up by their mailbox. The limit is 30 an hour.',
+  message: 'Too many people were looked up by their mailbox. The limit is 30 an hour.',
 }
 
 /**

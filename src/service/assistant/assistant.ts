@@ -43,7 +43,7 @@ export interface Assistant {
   ask(
     messages: readonly ChatMessage[],
     of: {
-      heard: (bytes: Uint8Array) => void
+      onChunk: (bytes: Uint8Array) => void
       whole: () => boolean
       ended: () => Promise<unknown>
     },
@@ -65,7 +65,7 @@ const cannot = (cause: unknown) =>
 interface Hearing {
   readonly accept: string
   readonly isType: (type: string | undefined) => boolean
-  readonly heard?: (bytes: Uint8Array) => void
+  readonly onChunk?: (bytes: Uint8Array) => void
   readonly whole?: () => boolean
   readonly ended?: () => Promise<unknown>
 }
@@ -198,9 +198,10 @@ export function newAssistant(
         const fault = faultOf(res, isType)
         // The stream must be set up immediately. If the answer broke off before that, no listener
         // would notice.
-        const told = (why: Break, cause?: Error) => (signal.aborted ? late() : broken(why, cause))
+        const toError = (why: Break, cause?: Error) =>
+          signal.aborted ? late() : broken(why, cause)
         if (fault === null) {
-          resolve(passage(res, { bounds: patience, told, ...hearing }))
+          resolve(passage(res, { bounds: patience, toError, ...hearing }))
           return
         }
         res.on('error', () => undefined)

@@ -119,11 +119,11 @@ export async function keepRating(
   id: string,
   rated: { rating: 'up' | 'down'; comment: string | null },
 ): Promise<void> {
-  const { numUpdatedRows: kept } = await db
+  const { numUpdatedRows: updated } = await db
     .updateTable('chat_turns')
     .set(rated)
     .where('id', '=', id)
     .where('account_id', '=', account)
     .executeTakeFirst()
-  if (kept === 0n) throw notFound('turn')
+  if (updated === 0n) throw notFound('turn')
 }

@@ -31,7 +31,7 @@ const TURNS: Brake = {
   what: 'chat',
   most: 120,
   periodMs: 3_600_000,
-  told: 'Too many questions were asked. The limit is 120 an hour.',
+  message: 'Too many questions were asked. The limit is 120 an hour.',
 }
 
 /**
@@ -100,7 +100,7 @@ function newListener() {
   let text = ''
   let outcome: ReturnType<typeof outcomeOf> = null
   return {
-    heard: (bytes: Uint8Array): void => {
+    onChunk: (bytes: Uint8Array): void => {
       for (const event of events(bytes)) {
         if (text.length < LONGEST_ANSWER) text += deltaOf(event)
         if (outcome !== 'failed') outcome = outcomeOf(event) ?? outcome
@@ -119,15 +119,15 @@ async function fromAssistant(
 ): Promise<Content> {
   const { db, background } = ground
   const { account, conversation, message } = question
-  const { heard, whole, text } = newListener()
+  const { onChunk, whole, text } = newListener()
   /** Resolves with the id of the stored turn; null if the turn will not be stored. */
-  const kept = Promise.withResolvers<string | null>()
+  const stored = Promise.withResolvers<string | null>()
   const keep = () => {
     ended()
     return new Promise<void>((resolve) => {
       background.run(async () => {
         try {
-          const turn = await kept.promise
+          const turn = await stored.promise
           if (turn !== null) await keepAnswer(db, turn, text())
         } finally {
           resolve()
@@ -142,10 +142,10 @@ async function fromAssistant(
   ]
   let cut = () => undefined as void
   try {
-    const passage = await assistant.ask(messages, { heard, whole, ended: keep })
+    const passage = await assistant.ask(messages, { onChunk, whole, ended: keep })
     cut = passage.cut
     const turn = await keepTurn(ground, { ...question, answer: null })
-    kept.resolve(turn)
+    stored.resolve(turn)
     return {
       type: EVENT_STREAM,
       body: passage.body,
@@ -153,7 +153,7 @@ async function fromAssistant(
       headers: { ...headersOf(conversation, turn), 'X-Accel-Buffering': 'no' },
     }
   } catch (error) {
-    kept.resolve(null)
+    stored.resolve(null)
     cut()
     throw error
   }
@@ -217,7 +217,7 @@ const SENT: Brake = {
   what: 'feedback',
   most: 20,
   periodMs: 3_600_000,
-  told: 'Thank you for your feedback. The limit for one hour is reached.',
+  message: 'Thank you for your feedback. The limit for one hour is reached.',
 }
 
 /** How many feedback messages are kept for each account. Older ones are deleted. */

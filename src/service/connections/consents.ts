@@ -10,7 +10,7 @@ import { entryHash } from '../../crypto/jose/jws.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { isFreshHead } from '../../crypto/logs/roster.ts'
 import { requireApproved } from '../accounts/device-rows.ts'
-import { judged } from '../db/faults.ts'
+import { verified } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { approvable, invitationAnswers } from './invitations.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
@@ -40,7 +40,7 @@ export const consents = (ground: ServiceContext): Service['consents'] => {
       const { entries } = await readKeyLog(db, account)
       const log = await storedKeyLog(account, entries)
       const { connection_id: connection, from_account: inviter } = row
-      const { roster_head } = judged('consent', () => {
+      const { roster_head } = verified('consent', () => {
         const of = { connection, inviter, account, memberLog: log.seq }
         const signed = verifyConsent(consent, of, log)
         requireThat(
@@ -58,7 +58,7 @@ export const consents = (ground: ServiceContext): Service['consents'] => {
         const entries = isNewest ? [newest] : await rosterEntries(trx, connection)
         const message = 'roster_head is not an entry of the roster since the account last left'
         const isFresh = () => isFreshHead(entries, account, roster_head)
-        judged('consent', () => requireThat(isFresh(), 'consent_stale', message))
+        verified('consent', () => requireThat(isFresh(), 'consent_stale', message))
       })
     },
   }

@@ -20,7 +20,7 @@ import { AppError } from '../../errors.ts'
 import { holdApproved, requireApproved } from '../accounts/device-rows.ts'
 import { storedRoster } from '../accounts/stored-logs.ts'
 import type { ServiceContext } from '../context.ts'
-import { deviceOf, judged, requireId } from '../db/faults.ts'
+import { deviceOf, verified, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import {
   CONNECTION_PREFIX,
@@ -46,7 +46,7 @@ export interface Addressed {
  * Returns the error for an entry or envelope that was made for an earlier state of the connection.
  * The device must read the roster again and decide again.
  */
-export const moved = (what: string, head: Uint8Array): AppError =>
+export const outdated = (what: string, head: Uint8Array): AppError =>
   new AppError('conflict', `${what}. Read the roster and its key logs, then try again.`, {
     details: { head: encodeBase64url(head) },
   })
@@ -67,7 +67,7 @@ function requireCurrent(envelope: EnvelopeFields, roster: Roster, newest: Uint8A
     'wrong_connection',
     'the envelope is for another connection',
   )
-  if (epoch < roster.epoch) throw moved('Another epoch has started', newest)
+  if (epoch < roster.epoch) throw outdated('Another epoch has started', newest)
   requireThat(epoch === roster.epoch, 'unknown_epoch', 'the envelope is for another epoch')
   const head = encodeBase64url(roster.epochHead)
   requireThat(epoch_head === head, 'wrong_epoch_head', 'the epoch was opened by another entry')
@@ -98,7 +98,7 @@ export function addressed(
     requireCurrent(envelope, roster, newest)
     const recipient = recipients.get(envelope.recipient)
     if (recipient === undefined && everNamed(keyLogs, envelope.recipient))
-      throw moved('An envelope is sealed to a device that no longer belongs to a member', newest)
+      throw outdated('An envelope is sealed to a device that no longer belongs to a member', newest)
     requireThat(
       recipient !== undefined,
       'wrong_recipient',
@@ -106,7 +106,7 @@ export function addressed(
     )
     const { account, device } = recipient
     if (envelope.recipient_kid !== device.seal)
-      throw moved('An envelope is sealed to a device that now has another sealing key', newest)
+      throw outdated('An envelope is sealed to a device that now has another sealing key', newest)
     return { recipient: device.id, account, envelope: text }
   })
   const distinct = new Set(list.map(({ recipient }) => recipient)).size === list.length
@@ -147,7 +147,7 @@ export async function storeEnvelopes(
   const wanted = await toApproved(trx, envelopes)
   if (wanted.length === 0) return []
   const { connection: connection_id, epoch } = of.roster
-  const kept = await trx
+  const stored = await trx
     .insertInto('envelopes')
     .values(
       wanted.map(({ recipient, envelope }) => {
@@ -157,7 +157,7 @@ export async function storeEnvelopes(
     .onConflict((conflict) => conflict.doNothing())
     .returning('recipient')
     .execute()
-  const ids = new Set(kept.map(({ recipient }) => recipient))
+  const ids = new Set(stored.map(({ recipient }) => recipient))
   return wanted.filter(({ recipient }) => ids.has(recipient))
 }
 
@@ -202,13 +202,13 @@ export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => 
       const keyLogs = await keyLogsOf(trx, connection, accountsInRoster(entries))
       const roster = await storedRoster(connection, { entries, keyLogs })
       const there = await withoutDeletedMembers(trx, roster)
-      const all = judged('envelopes', () =>
+      const all = verified('envelopes', () =>
         addressed(body.envelopes, { sender, roster: there, keyLogs, newest: roster.head }),
       )
-      const kept = await storeEnvelopes(trx, { roster, sender: sender.device }, all)
-      const owners = [...new Set(kept.map((one) => one.account))]
+      const stored = await storeEnvelopes(trx, { roster, sender: sender.device }, all)
+      const owners = [...new Set(stored.map((one) => one.account))]
       if (owners.length > 0) await touchConnection(trx, connection, now(), owners)
-      return { stored: kept.length }
+      return { stored: stored.length }
     })
   },
 })

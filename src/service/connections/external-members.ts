@@ -38,13 +38,13 @@ export async function holdExternalMember(
 ): Promise<void> {
   requireId(PREFIX, id, 'external member')
   // This update changes nothing. It locks the row in both database engines.
-  const { numUpdatedRows: held } = await trx
+  const { numUpdatedRows: locked } = await trx
     .updateTable('external_members')
     .set((of) => ({ display_name: of.ref('display_name') }))
     .where('id', '=', id)
     .where('account_id', '=', account)
     .executeTakeFirst()
-  if (held === 0n) throw notFound('external member')
+  if (locked === 0n) throw notFound('external member')
 }
 
 async function requireRoom(trx: Transaction<Schema>, account: string): Promise<void> {

@@ -12,10 +12,9 @@ import { type Allowance, domainOf, isYoung, takePlaces } from '../accounts/mail-
 import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
-import type { Subscriber } from '../events.ts'
+import type { InvitationTarget, Inviter, Subscriber } from '../events.ts'
 import { invitationMessage } from '../mail/messages-from-others.ts'
 import { roleIn } from './connection-rows.ts'
-import type { Inviter, Target } from './invitation-rows.ts'
 
 const HOUR_MS = 3_600_000
 const WHAT = 'invitation mail'
@@ -111,18 +110,18 @@ const MAILS: Allowance = { what: 'invitation', most: 10, periodMs: 3_600_000 }
 async function addressFor(
   trx: Transaction<Schema>,
   by: Inviter,
-  { account, email }: Target,
+  { account, email }: InvitationTarget,
 ): Promise<string | null> {
   const person = account ?? (await accountAt(trx, email!))
   const address = email ?? (await primaryAddress(trx, account!))
   if (address === null) return null
   if (person !== null) {
-    const told = await trx
+    const preferences = await trx
       .selectFrom('preferences')
       .select('email_notifications')
       .where('account_id', '=', person)
       .executeTakeFirst()
-    if (told?.email_notifications === 0) return null
+    if (preferences?.email_notifications === 0) return null
     if ((await roleIn(trx, by.connection, person)) !== null) return null
   }
   return address

@@ -9,7 +9,6 @@ import type { Member } from '../../api/rest/connections.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { serverName } from '../../api/rest/names.ts'
 import type { Schema } from '../db/schema.ts'
-import type { EventOf } from '../events.ts'
 
 type Row = Schema['invitations']
 
@@ -221,9 +220,3 @@ export async function askAgain(
     .where('id', '=', id)
     .execute()
 }
-
-/** The inviting account, its name for the connection, and its invitations' message and validity. */
-export type Inviter = EventOf<'invitation.sent'>['by']
-
-/** The invited account or mailbox. */
-export type Target = EventOf<'invitation.sent'>['target']

@@ -34,8 +34,8 @@ const ENDED: Readonly<Record<Invitation['state'], string>> = {
   expired: 'This invitation has expired. Ask for another one.',
 }
 
-const ended = (state: Invitation['state'], told = ENDED[state]) =>
-  new AppError('invalid_state', told, { details: { state } })
+const ended = (state: Invitation['state'], message = ENDED[state]) =>
+  new AppError('invalid_state', message, { details: { state } })
 
 /** Returns the error for an invitation that an account used to join, if it has left since. */
 const served = () =>
@@ -154,12 +154,12 @@ export async function approvable(
 export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events' | 'now'>) => {
   /**
    * Answers an invitation while its connection is locked.
-   * @param judge returns the changes to the row. `isMember`: whether the invited account is a
+   * @param decide returns the changes to the row. `isMember`: whether the invited account is a
    *   member.
    */
   async function answer(
     of: { id: string; account: string; direction: Invitation['direction'] },
-    judge: (trx: Transaction<Schema>, row: Named, isMember: boolean) => Promise<Change> | Change,
+    decide: (trx: Transaction<Schema>, row: Named, isMember: boolean) => Promise<Change> | Change,
   ): Promise<Invitation> {
     const { id, account, direction } = of
     requireId(INVITATION_PREFIX, id, 'invitation')
@@ -174,7 +174,7 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
       if (!isTheirs) throw notFound('invitation')
       const invited = direction === 'sent' ? row.to_account : account
       const isMember = invited !== null && (await roleIn(trx, row.connection_id, invited)) !== null
-      const change = await judge(trx, row, isMember)
+      const change = await decide(trx, row, isMember)
       if (change !== null)
         await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
       const after = (await read())!

@@ -14,6 +14,7 @@ import type { ServiceContext } from '../context.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 import { notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import type { InvitationTarget, Inviter } from '../events.ts'
 import {
   holdConnection,
   requireGoingOn,
@@ -27,14 +28,12 @@ import {
   INVITATION_PREFIX,
   invitationResource,
   invitedIn,
-  type Inviter,
   isLeftBehind,
   isOfMailbox,
   isStanding,
   selectInvitations,
   type Standing,
   standing,
-  type Target,
 } from './invitation-rows.ts'
 import { inviterIn } from './presets.ts'
 
@@ -46,7 +45,7 @@ const SENT: Brake = {
   what: 'invitation',
   most: MOST_MEMBERS,
   periodMs: 3_600_000,
-  told: `Too many people were invited. The limit is ${MOST_MEMBERS} an hour.`,
+  message: `Too many people were invited. The limit is ${MOST_MEMBERS} an hour.`,
 }
 
 const STATES = {
@@ -59,7 +58,7 @@ const STATES = {
 const refused = (state: keyof typeof STATES) =>
   new AppError('invalid_state', STATES[state], { details: { state } })
 
-const targetOf = (invitee: Invitee): Target =>
+const targetOf = (invitee: Invitee): InvitationTarget =>
   'email' in invitee
     ? { account: null, email: invitee.email.toLowerCase() }
     : { account: invitee.user_id, email: null }
@@ -68,7 +67,11 @@ const targetOf = (invitee: Invitee): Target =>
  * Checks that the invited account exists and is not the inviter's own.
  * @throws AppError `not_found`, `invalid_state`
  */
-async function requireOther(trx: Transaction<Schema>, by: Inviter, { account, email }: Target) {
+async function requireOther(
+  trx: Transaction<Schema>,
+  by: Inviter,
+  { account, email }: InvitationTarget,
+) {
   const own = account ?? (await accountAt(trx, email!))
   if (own === by.account) throw refused('self')
   if (account === null) return
@@ -86,7 +89,11 @@ async function requireOther(trx: Transaction<Schema>, by: Inviter, { account, em
  * it.
  * @throws AppError `invalid_state`
  */
-async function requireNoMember(trx: Transaction<Schema>, { connection }: Inviter, target: Target) {
+async function requireNoMember(
+  trx: Transaction<Schema>,
+  { connection }: Inviter,
+  target: InvitationTarget,
+) {
   const { account, email } = target
   if (account !== null) {
     if ((await roleIn(trx, connection, account)) !== null) throw refused('member')

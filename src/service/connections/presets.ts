@@ -14,7 +14,7 @@ import { collection } from '../db/collections.ts'
 import { notFound } from '../db/faults.ts'
 import { lockAccount, withAccountLock } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
-import type { Inviter } from './invitation-rows.ts'
+import type { Inviter } from '../events.ts'
 
 const DAY_MS = 24 * 3_600_000
 /** How long an invitation is valid if no preset says otherwise. */

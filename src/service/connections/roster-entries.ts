@@ -21,8 +21,8 @@ import {
 } from './connection-rows.ts'
 import { deleteAbandoned, noteNamed } from './deleted-members.ts'
 import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
-import { type Addressed, addressed, moved, type Sender, storeEnvelopes } from './envelopes.ts'
-import { requireId, judged, judgedLater } from '../db/faults.ts'
+import { type Addressed, addressed, outdated, type Sender, storeEnvelopes } from './envelopes.ts'
+import { requireId, verified, verifiedLater } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Ended, receiversOf } from './invitation-ends.ts'
 import {
@@ -111,7 +111,12 @@ async function consentOf(
  * copied from there. Otherwise the name is the inviter's display name, or the inviter's name for
  * the connection if more than two people are members or invited.
  */
-async function takeIn(trx: Transaction<Schema>, roster: Roster, account: string, at: number) {
+async function joinConnection(
+  trx: Transaction<Schema>,
+  roster: Roster,
+  account: string,
+  at: number,
+) {
   const { connection, members } = roster
   const { connection_name, display_name } = await consentOf(trx, { connection, account }, at)
   await trx
@@ -142,7 +147,7 @@ async function takeIn(trx: Transaction<Schema>, roster: Roster, account: string,
  * Ends an account's membership. To join again, the account must approve another invitation.
  * @returns null if the account was deleted before
  */
-async function letGo(
+async function removeMember(
   trx: Transaction<Schema>,
   { connection, account }: { connection: string; account: string },
   at: number,
@@ -199,20 +204,20 @@ const NOTHING: Left = { withdrawn: [], name: null }
 async function apply(
   trx: Transaction<Schema>,
   roster: Roster,
-  { said, at }: { said: JsonObject; at: number },
+  { payload, at }: { payload: JsonObject; at: number },
 ): Promise<Left | null> {
   const { connection } = roster
   const text = (name: string) => {
-    const value = said.get(name)
+    const value = payload.get(name)
     return typeof value === 'string' ? value : ''
   }
   const [op, actor, member, role] = [text('op'), text('actor'), text('member'), text('role')]
-  if (op === 'add') await takeIn(trx, roster, member, at)
-  if (op === 'remove') return letGo(trx, { connection, account: member }, at)
-  if (op === 'leave') return letGo(trx, { connection, account: actor }, at)
+  if (op === 'add') await joinConnection(trx, roster, member, at)
+  if (op === 'remove') return removeMember(trx, { connection, account: member }, at)
+  if (op === 'leave') return removeMember(trx, { connection, account: actor }, at)
   if (op === 'end') {
     const withdrawn = await endFor(trx, connection, at)
-    await letGo(trx, { connection, account: actor }, at)
+    await removeMember(trx, { connection, account: actor }, at)
     return { ...NOTHING, withdrawn }
   }
   if (op === 'role') {
@@ -236,13 +241,13 @@ async function store(
   { events }: Pick<ServiceContext, 'events'>,
   roster: Roster,
   of: {
-    said: JsonObject
+    payload: JsonObject
     sender: Sender
     envelopes: readonly Addressed[]
     at: number
   },
 ): Promise<void> {
-  const { said, sender, envelopes, at } = of
+  const { payload, sender, envelopes, at } = of
   const { connection, seq, epoch, entries } = roster
   const entry = entries[seq]!
   await trx.insertInto('roster_entries').values({ connection_id: connection, seq, entry }).execute()
@@ -250,18 +255,18 @@ async function store(
   // could deadlock.
   await touchConnection(trx, connection, at)
   const left = await apply(trx, roster, of)
-  if (opensEpoch(said)) {
+  if (opensEpoch(payload)) {
     await trx.updateTable('connections').set({ epoch }).where('id', '=', connection).execute()
     await trx.deleteFrom('envelopes').where('connection_id', '=', connection).execute()
   }
   await storeEnvelopes(trx, { roster, sender: sender.device }, envelopes)
   if (left === null) return
-  const member = said.get('member')
+  const member = payload.get('member')
   await events.publish(trx, {
     type: 'roster.appended',
     connection,
-    op: said.get('op') as string,
-    actor: said.get('actor') as string,
+    op: payload.get('op') as string,
+    actor: payload.get('actor') as string,
     member: typeof member === 'string' ? member : null,
     name: left.name,
     at,
@@ -270,7 +275,7 @@ async function store(
     const receivers = await receiversOf(trx, left.withdrawn)
     await events.publish(trx, { type: 'invitation.withdrawn', receivers, at })
   }
-  if (ENDS_MEMBERSHIP.has(said.get('op')))
+  if (ENDS_MEMBERSHIP.has(payload.get('op')))
     await deleteAbandoned(trx).where('id', '=', connection).execute()
 }
 
@@ -281,7 +286,7 @@ export const appendRosterEntry =
     requireId(CONNECTION_PREFIX, connection, 'connection')
     const { account } = session
     const sender = { account, device: await requireApproved(db, session) }
-    const { payload: said } = judged('entry', () => {
+    const { payload } = verified('entry', () => {
       const parsed = parseJws(entry, 'roster+jws')
       requireShort(entry, parsed.payload)
       return parsed
@@ -290,29 +295,30 @@ export const appendRosterEntry =
       await holdApproved(trx, session)
       // The account is locked before the connection, as when key logs grow. Another order could
       // deadlock.
-      await countEntry(trx, { account, connection, op: said.get('op') }, now())
+      await countEntry(trx, { account, connection, op: payload.get('op') }, now())
       await holdConnection(trx, connection)
       const entries = await rosterEntries(trx, connection)
       // A device that lost the response sends the entry again. It may no longer be a member, if it
       // left by that entry.
       const seen = entries.indexOf(entry)
-      if (seen >= 0 && said.get('actor') === account) return placeOf(entries, seen)
+      if (seen >= 0 && payload.get('actor') === account) return placeOf(entries, seen)
       await requireMember(trx, account, connection)
       const head = entryHash(entries.at(-1)!)
-      if (said.get('prev') !== encodeBase64url(head)) throw moved('Another entry came first', head)
-      const accounts = judged('entry', () => accountsInRoster([...entries, entry]))
+      if (payload.get('prev') !== encodeBase64url(head))
+        throw outdated('Another entry came first', head)
+      const accounts = verified('entry', () => accountsInRoster([...entries, entry]))
       const keyLogs = await keyLogsOf(trx, connection, accounts)
-      const after = await judgedLater('entry', async () => {
+      const after = await verifiedLater('entry', async () => {
         const roster = await storedRoster(connection, { entries, keyLogs }, [entry])
-        requireSignedBy(said, sender, keyLogs)
+        requireSignedBy(payload, sender, keyLogs)
         return roster
       })
       const there = await withoutDeletedMembers(trx, after)
-      const sealed = judged('envelopes', () =>
+      const sealed = verified('envelopes', () =>
         addressed(envelopes, { sender, roster: there, keyLogs, newest: head }),
       )
-      if (opensEpoch(said)) requireSealed(sender, sealed)
-      await store(trx, { events }, after, { said, sender, envelopes: sealed, at: now() })
+      if (opensEpoch(payload)) requireSealed(sender, sealed)
+      await store(trx, { events }, after, { payload, sender, envelopes: sealed, at: now() })
       return placeOf(after.entries, after.seq)
     })
   }

@@ -94,7 +94,8 @@ const ENTRIES: Brake = {
   what: 'roster',
   most: 1000,
   periodMs: 24 * 3_600_000,
-  told: 'This account has changed this connection 1,000 times in a day, which is the limit. Removing members, leaving and ending the connection are still possible.',
+  message:
+    'This account has changed this connection 1,000 times in a day, which is the limit. Removing members, leaving and ending the connection are still possible.',
 }
 
 /** The ops that are not limited, because they end access. */

@@ -13,7 +13,7 @@ import { readConnection } from './connections.ts'
 import { departedLengths, noteNamed } from './deleted-members.ts'
 import { requireApproved, holdApproved } from '../accounts/device-rows.ts'
 import { type Addressed, addressed, type Sender, storeEnvelopes } from './envelopes.ts'
-import { requireId, judged } from '../db/faults.ts'
+import { requireId, verified } from '../db/faults.ts'
 import { hasBegun } from './first-contacts.ts'
 import type { ServiceContext } from '../context.ts'
 import { invite } from './members.ts'
@@ -83,18 +83,18 @@ export const rosters = (ground: ServiceContext): Service['rosters'] => {
       const sender = { account, device: await requireApproved(db, session) }
       const { entries } = await readKeyLog(db, account)
       const keyLogs = new Map([[account, await storedKeyLog(account, entries)]])
-      const roster = judged('entry', () => {
+      const roster = verified('entry', () => {
         const opened = verifyRoster(body.connection, [body.entry], keyLogs)
         const { payload } = parseJws(body.entry, 'roster+jws')
         requireShort(body.entry, payload)
         requireSignedBy(payload, sender, keyLogs)
         return opened
       })
-      const envelopes = judged('envelopes', () =>
+      const envelopes = verified('envelopes', () =>
         addressed(body.envelopes, { sender, roster, keyLogs, newest: roster.head }),
       )
       requireSealed(sender, envelopes)
-      judged('fork', () => requireFork(roster, body.fork))
+      verified('fork', () => requireFork(roster, body.fork))
       await events.transaction(async (trx) => {
         await holdApproved(trx, session)
         const made = await trx

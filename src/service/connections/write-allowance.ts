@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000
 const BLOCK = 100
 
 /** The writes of a device or account in the current minute, as this replica has counted them. */
-interface Held {
+interface Allowance {
   left: number
   /** The number of the first block that may still be free. */
   next: number
@@ -40,34 +40,35 @@ function tooMany(at: number, most: number): AppError {
 
 export function newWriteAllowance({ db, now }: Pick<ServiceContext, 'db' | 'now'>): WriteAllowance {
   let present = 0
-  const subjects = new Map<string, Held>()
+  const subjects = new Map<string, Allowance>()
 
-  function heldIn(minute: number, subject: string): Held {
+  function allowanceIn(minute: number, subject: string): Allowance {
     if (minute !== present) {
       subjects.clear()
       present = minute
     }
-    let held = subjects.get(subject)
-    if (held === undefined) subjects.set(subject, (held = { left: 0, next: 0, taking: null }))
-    return held
+    let allowance = subjects.get(subject)
+    if (allowance === undefined)
+      subjects.set(subject, (allowance = { left: 0, next: 0, taking: null }))
+    return allowance
   }
 
   async function takeBlock(
-    held: Held,
+    allowance: Allowance,
     { subject, most, minute }: { subject: string; most: number; minute: number },
   ): Promise<void> {
     // The row contains a hash of the subject, because it may exist after the account was deleted
     // and must not name it.
     const hashed = hash('sha256', subject, 'hex')
-    while (held.next * BLOCK < most) {
-      const id = `writes ${hashed} ${minute} ${held.next++}`
+    while (allowance.next * BLOCK < most) {
+      const id = `writes ${hashed} ${minute} ${allowance.next++}`
       const { numInsertedOrUpdatedRows: made } = await db
         .insertInto('seen_once')
         .values({ id, expires_at: (minute + 1) * MINUTE_MS })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirstOrThrow()
       if (made !== 1n) continue
-      held.left += BLOCK
+      allowance.left += BLOCK
       return
     }
   }
@@ -77,16 +78,16 @@ export function newWriteAllowance({ db, now }: Pick<ServiceContext, 'db' | 'now'
       for (;;) {
         const at = now()
         const minute = Math.floor(at / MINUTE_MS)
-        const held = heldIn(minute, subject)
-        if (held.left > 0) {
-          held.left--
+        const allowance = allowanceIn(minute, subject)
+        if (allowance.left > 0) {
+          allowance.left--
           return
         }
-        if (held.taking === null && held.next * BLOCK >= most) throw tooMany(at, most)
-        held.taking ??= takeBlock(held, { subject, most, minute }).finally(() => {
-          held.taking = null
+        if (allowance.taking === null && allowance.next * BLOCK >= most) throw tooMany(at, most)
+        allowance.taking ??= takeBlock(allowance, { subject, most, minute }).finally(() => {
+          allowance.taking = null
         })
-        await held.taking
+        await allowance.taking
       }
     },
   }

@@ -15,7 +15,7 @@ export interface Brake {
   /** The length of the period in milliseconds. */
   readonly periodMs: number
   /** The error message, before "Try again in …". */
-  readonly told: string
+  readonly message: string
 }
 
 /**
@@ -29,7 +29,7 @@ export interface Brake {
 export async function countTryIn(
   trx: Transaction<Schema>,
   account: string,
-  { what, most, periodMs, told }: Brake,
+  { what, most, periodMs, message }: Brake,
   at: number,
   about = '',
   times = 1,
@@ -51,7 +51,7 @@ export async function countTryIn(
     .where('what', '=', what)
     .where('id', 'like', `${about}%`)
     .executeTakeFirstOrThrow()
-  if (Number(count) + times > most) throw tooMany(told, (first ?? at) - at)
+  if (Number(count) + times > most) throw tooMany(message, (first ?? at) - at)
   await trx
     .insertInto('tries')
     .values(
@@ -75,9 +75,9 @@ export const countTry = (
   brake: Brake,
 ): Promise<void> => db.transaction().execute(async (trx) => countTryIn(trx, account, brake, now()))
 
-function tooMany(told: string, waitMs: number): AppError {
+function tooMany(message: string, waitMs: number): AppError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000))
-  return new AppError('rate_limited', `${told} Try again in ${seconds} s.`, {
+  return new AppError('rate_limited', `${message} Try again in ${seconds} s.`, {
     headers: { 'Retry-After': String(seconds) },
   })
 }

@@ -17,7 +17,7 @@ export interface Background {
 }
 
 /** Returns the log fields of a failure. An expected error is logged without its stack. */
-const told = (error: unknown) =>
+const logFields = (error: unknown) =>
   error instanceof AppError
     ? { error: error.code, cause: error.cause ?? error.message }
     : { cause: error }
@@ -28,7 +28,7 @@ export function newBackground(log: Log): Background {
     run: (work) =>
       afterwards(() => {
         const done = (async () => work())()
-          .catch((error: unknown) => log('warn', 'work in the background failed', told(error)))
+          .catch((error: unknown) => log('warn', 'work in the background failed', logFields(error)))
           .finally(() => running.delete(done))
         running.add(done)
       }),

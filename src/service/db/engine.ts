@@ -71,12 +71,12 @@ const MARK = 'pragma application_id = 0x43736163'
 
 /**
  * Opens SQLite in a file, which is created with mode 0600 if it is missing.
- * @param look called with an existing database before anything is written; throws if the database
+ * @param check called with an existing database before anything is written; throws if the database
  *   must not be opened
- * @throws StartError for a truncated file; the errors of `look`, node:sqlite and node:fs
+ * @throws StartError for a truncated file; the errors of `check`, node:sqlite and node:fs
  */
-export function sqlite(file: string, look: (found: DatabaseSync) => void): Engine {
-  prepareFile(file, { fill: (made) => made.exec(MARK), look })
+export function sqlite(file: string, check: (found: DatabaseSync) => void): Engine {
+  prepareFile(file, { fill: (made) => made.exec(MARK), check })
   const database = new DatabaseSync(file, {
     timeout: PATIENCE_MS,
     enableForeignKeyConstraints: true,

@@ -30,11 +30,11 @@ const faultAt = (path: string) => (refusal: Refusal) =>
  * Verifies a signed structure in a request body. Converts a Refusal to a validation error at
  * `path`.
  */
-export const judged = <T>(path: string, judge: () => T): T => onRefusal(judge, faultAt(path))
+export const verified = <T>(path: string, verify: () => T): T => onRefusal(verify, faultAt(path))
 
-/** Does the same as `judged` for asynchronous verifications. */
-export const judgedLater = <T>(path: string, judge: () => Promise<T>): Promise<T> =>
-  onRefusalLater(judge, faultAt(path))
+/** Does the same as `verified` for asynchronous verifications. */
+export const verifiedLater = <T>(path: string, verify: () => Promise<T>): Promise<T> =>
+  onRefusalLater(verify, faultAt(path))
 
 /**
  * Returns the session's device. Throws AppError `no_device` for a machine account's token, which

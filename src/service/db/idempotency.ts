@@ -60,12 +60,12 @@ export function onceOver(of: {
 
   /**
    * Runs `work`, or returns the stored answer. Returns null after a refusal, which is put into
-   * `told`.
+   * `outcome`.
    */
   async function attempt<A extends object>(
     keyed: Keyed,
     work: () => Promise<A>,
-    told: { refusal?: AppError },
+    outcome: { refusal?: AppError },
   ): Promise<A | null> {
     const { caller, key, fingerprint } = keyed
     const at = now()
@@ -82,17 +82,17 @@ export function onceOver(of: {
     }
     try {
       const answer = await work()
-      const kept = { fingerprint, answer: JSON.stringify(answer), at }
+      const record = { fingerprint, answer: JSON.stringify(answer), at }
       await db
         .insertInto('idempotency')
-        .values({ caller, key, ...kept })
+        .values({ caller, key, ...record })
         // Replaces a record that is too old but has not been deleted yet.
-        .onConflict((conflict) => conflict.columns(['caller', 'key']).doUpdateSet(kept))
+        .onConflict((conflict) => conflict.columns(['caller', 'key']).doUpdateSet(record))
         .execute()
       return answer
     } catch (error) {
       if (!(error instanceof AppError && statusOf(error.code) < 500)) throw error
-      told.refusal = error
+      outcome.refusal = error
       return null
     }
   }
@@ -103,20 +103,20 @@ export function onceOver(of: {
     // and on PostgreSQL it would occupy a connection only to be rejected.
     if (running.has(name)) throw inProgress()
     running.add(name)
-    const told: { refusal?: AppError } = {}
+    const outcome: { refusal?: AppError } = {}
     try {
       // The receipt key is created once and cached, so it must exist before the transaction begins.
       // If it were created inside the transaction, a rollback would remove it, or its creation
       // could deadlock.
       await receiptKey()
       const act = newAct(now())
-      const answer = await engine.atomically(db, () => attempt(keyed, () => work(act), told))
-      if (answer === null) throw told.refusal
+      const answer = await engine.atomically(db, () => attempt(keyed, () => work(act), outcome))
+      if (answer === null) throw outcome.refusal
       return answer
     } catch (error) {
       // If the refusal was caused by a failed query, PostgreSQL has aborted the transaction and the
       // commit fails. The caller still gets the refusal.
-      throw told.refusal ?? error
+      throw outcome.refusal ?? error
     } finally {
       running.delete(name)
       sweep(now())

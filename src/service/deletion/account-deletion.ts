@@ -110,7 +110,7 @@ async function dropLoose(
  * former members, and of connections that no longer exist.
  */
 async function unlink(trx: Transaction<Schema>, account: string): Promise<void> {
-  const told = `"user_id":${JSON.stringify(account)}`
+  const field = `"user_id":${JSON.stringify(account)}`
   await trx
     .updateTable('notifications')
     .set((of) => {
@@ -118,7 +118,7 @@ async function unlink(trx: Transaction<Schema>, account: string): Promise<void> 
         of.fn<string>('replace', [text, of.val(part), of.val('')])
       // The id may be at any position in the JSON object, so the comma before or after it is
       // removed too.
-      return { data: [`,${told}`, `${told},`, told].reduce(without, of.ref('data')) }
+      return { data: [`,${field}`, `${field},`, field].reduce(without, of.ref('data')) }
     })
     .where('data', 'like', `%${account}%`)
     .execute()
@@ -247,7 +247,7 @@ async function deleteAccount(ground: ServiceContext, session: CallerSession): Pr
     const known = trx.selectFrom('accounts').select('id').where('id', '=', account)
     if ((await known.executeTakeFirst()) === undefined) throw notFound('account')
     await requireNoFreshReset(trx, account, now())
-    const held = await holdOrganisations(trx, account)
+    const locked = await holdOrganisations(trx, account)
     const organisations = await endingWith(trx, account)
     await hearNoAlerts(trx, account)
     const machines = await machinesOf(trx, organisations)
@@ -256,7 +256,7 @@ async function deleteAccount(ground: ServiceContext, session: CallerSession): Pr
     if (organisations.length > 0)
       await trx.deleteFrom('organisations').where('id', 'in', organisations).execute()
     const own = await erase(trx, ground, { account, at: now() })
-    requireHeld(own.left, held)
+    requireHeld(own.left, locked)
     const somebody = await trx.selectFrom('accounts').select('id').limit(1).executeTakeFirst()
     for (const { organisation_id: organisation, member_id: member } of own.left)
       await events.publish(trx, { type: 'organisation.left', organisation, member, at: now() })

@@ -24,7 +24,7 @@ import {
   taken,
 } from '../accounts/device-rows.ts'
 import { claimCode, refusedCode } from './enrolment-codes.ts'
-import { judged } from '../db/faults.ts'
+import { verified } from '../db/faults.ts'
 import {
   admitFurther,
   requireKeys,
@@ -52,7 +52,7 @@ const RESETS: Brake = {
   what: 'reset',
   most: 10,
   periodMs: 24 * 3_600_000,
-  told: 'This account was reset 10 times in a day, which is the limit.',
+  message: 'This account was reset 10 times in a day, which is the limit.',
 }
 
 interface Place {
@@ -94,7 +94,7 @@ export const enrolment = (ground: ServiceContext): Open['enrolment'] => {
   return {
     create: async ({ body }, { within }) => {
       const credential = await checkCredential(ground, body)
-      const place = judged('entry', () => placeOf(body.entry))
+      const place = verified('entry', () => placeOf(body.entry))
       return enrol(credential, { place, within }, async (trx, opens) => {
         const { entries } = await entriesOf(trx, place.account)
         const owner = entries.length === 0 ? null : place.account
@@ -127,7 +127,7 @@ export const enrolment = (ground: ServiceContext): Open['enrolment'] => {
 
     further: async ({ body }) => {
       const credential = await checkCredential(ground, body)
-      judged('keys', () => requireKeys(body.keys))
+      verified('keys', () => requireKeys(body.keys))
       const { account } = credential
       if (account === null) throw nobodyApproves()
       await forgetWaiting(db, now())

@@ -12,7 +12,7 @@ import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { insertDevice, taken } from '../accounts/device-rows.ts'
-import { judged } from '../db/faults.ts'
+import { verified } from '../db/faults.ts'
 import { entriesOf } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
@@ -46,7 +46,7 @@ export function requireKeys({ sign, auth }: Body['keys']): void {
 
 /** Checks that `id` is the id of this sealing key. Throws AppError if it is not. */
 export function requireSealKey(sealKey: string, id: string): void {
-  judged('seal_key', () => {
+  verified('seal_key', () => {
     const named = sealKeyId(decodeBase64url(sealKey)) === id
     requireThat(
       named,
@@ -108,7 +108,7 @@ async function wait(
   requireSealKey(seal_key, keys.seal)
   const namesOf = ({ sign, seal, auth }: LoggedKeys) => [sign.x, seal, auth.x]
   const used = new Set([...log.devices.values()].flatMap((one) => namesOf(one.keys)))
-  judged('keys', () =>
+  verified('keys', () =>
     requireThat(
       namesOf(keys).every((name) => !used.has(name)),
       'duplicate_key',

@@ -22,7 +22,7 @@ import {
   updateSealKey,
   waitingDevice,
 } from '../accounts/device-rows.ts'
-import { deviceOf, judged, judgedLater } from '../db/faults.ts'
+import { deviceOf, verified, verifiedLater } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
 import { switchOff } from '../accounts/public-code-rows.ts'
@@ -39,7 +39,7 @@ const CHANGES: Brake = {
   what: 'keys',
   most: 50,
   periodMs: 24 * 3_600_000,
-  told: 'The keys of this account were changed 50 times in a day, which is the limit.',
+  message: 'The keys of this account were changed 50 times in a day, which is the limit.',
 }
 
 /**
@@ -62,7 +62,7 @@ export async function storeEntry(
 ): Promise<KeyLog> {
   const { account, entries, entry, at } = of
   const last = entries.at(-1)
-  const log = await judgedLater('entry', async () => {
+  const log = await verifiedLater('entry', async () => {
     const isShort = entry.length <= MOST_CHARACTERS
     requireThat(
       isShort,
@@ -100,7 +100,7 @@ async function append(
   const { events, now } = ground
   const { account } = session
   const by = deviceOf(session)
-  const { payload } = judged('entry', () => parseJws(entry, 'keylog+jws'))
+  const { payload } = verified('entry', () => parseJws(entry, 'keylog+jws'))
   const [op, named] = [payload.get('op'), payload.get('device')]
   // Not verified yet. Until `storeEntry` has verified the entry, the id is used only for look-ups.
   const device = typeof named === 'string' ? named : ''

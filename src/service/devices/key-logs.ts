@@ -19,10 +19,10 @@ export const keyLogs = (ground: ServiceContext): Service['keyLogs'] => ({
       const profile = (await profilesOf(db, [account])).get(account)
       return { ...page, seal_keys, ...(profile === undefined ? {} : { profile }) }
     }
-    const kept = await departedLogFor(db, session.account, account)
-    if (kept.length === 0) throw notFound('account')
-    const entries = fittingEntries(kept.slice(from), logPages)
-    return { entries, seq: kept.length - 1, seal_keys: [] }
+    const stored = await departedLogFor(db, session.account, account)
+    if (stored.length === 0) throw notFound('account')
+    const entries = fittingEntries(stored.slice(from), logPages)
+    return { entries, seq: stored.length - 1, seal_keys: [] }
   },
 
   append: async (input, session) => {

@@ -19,7 +19,7 @@ import { readKeyLog, sealKeysOf } from '../accounts/key-log-rows.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
-import { judged, notFound, requireId } from '../db/faults.ts'
+import { verified, notFound, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
 export const profiles = ({ db }: ServiceContext): Service['profiles'] => ({
@@ -82,7 +82,7 @@ const CHANGES: Brake = {
   what: 'name',
   most: 50,
   periodMs: DAY_MS,
-  told: 'The name of this account was changed 50 times in a day, which is the limit.',
+  message: 'The name of this account was changed 50 times in a day, which is the limit.',
 }
 
 const olderName = (cause: Refusal) =>
@@ -95,10 +95,10 @@ const olderName = (cause: Refusal) =>
   )
 
 /** Verifies a profile, which must be newer than the stored one, and returns it. Throws AppError. */
-function requireNewer(kept: string | null, jws: string, log: KeyLog): SignedProfile {
-  return judged('profile', () => {
+function requireNewer(stored: string | null, jws: string, log: KeyLog): SignedProfile {
+  return verified('profile', () => {
     try {
-      const profile = replaceProfile(kept, jws, log)
+      const profile = replaceProfile(stored, jws, log)
       requireThat(
         v.is(SignedName, profile.name),
         'bad_value',
@@ -132,12 +132,12 @@ export const signedProfiles = ({ db, events, now }: ServiceContext): Service['si
     await requireApproved(db, session)
     await events.transaction(async (trx) => {
       await holdApproved(trx, session)
-      const kept = await profileOf(trx, account)
+      const stored = await profileOf(trx, account)
       // A device that lost the response sends the same profile again.
-      if (kept === jws) return
+      if (stored === jws) return
       await countTryIn(trx, account, CHANGES, now())
       const { entries } = await readKeyLog(trx, account)
-      const { name } = requireNewer(kept, jws, await storedKeyLog(account, entries))
+      const { name } = requireNewer(stored, jws, await storedKeyLog(account, entries))
       await trx
         .updateTable('accounts')
         .set({ profile: jws, display_name: name })

@@ -40,7 +40,7 @@ export interface Proofs {
    * @param accessToken the request's access token; null if it has none
    * @throws AppError `invalid_token`, with the challenge of RFC 9449 sections 7.1, 8 and 9
    */
-  readonly judge: (proof: Proof, accessToken: string | null) => Promise<ValidProof>
+  readonly verify: (proof: Proof, accessToken: string | null) => Promise<ValidProof>
   /**
    * Records that a proof was used. Throws AppError `invalid_token` if it was used before at any
    * replica.
@@ -96,7 +96,7 @@ export function newProofs({
   return {
     nonce: nonceNow,
 
-    judge: async ({ text, method, path }, accessToken) => {
+    verify: async ({ text, method, path }, accessToken) => {
       try {
         const url = publicUrl() + path
         const at = Math.floor(now() / 1000)

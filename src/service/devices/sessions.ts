@@ -133,7 +133,7 @@ export async function authenticate(
       },
     )
   // The proof is verified first, because that needs no query.
-  const shown = await proofs.judge(proof, token)
+  const shown = await proofs.verify(proof, token)
   const at = now()
   const row = await db
     .selectFrom('access_tokens')
@@ -186,7 +186,7 @@ interface Proven extends Visitor {
  * callers cannot cause writes.
  */
 export async function provenBy(proofs: Proofs, proof: Proof): Promise<Proven> {
-  const shown = await proofs.judge(proof, null)
+  const shown = await proofs.verify(proof, null)
   return { key: shown.thumbprint, shown }
 }
 

@@ -11,11 +11,11 @@ import { type Step, zipOf } from './zip.ts'
 import type { ServiceContext } from '../context.ts'
 
 /**
- * When a builder writes to its lease, in milliseconds. It renews the lease after RENEWS_MS at the
- * latest, and stores a changed progress after TELLS_MS at the earliest.
+ * When a builder writes to its lease, in milliseconds. It renews the lease after RENEWAL_MS at the
+ * latest, and stores a changed progress after PROGRESS_MS at the earliest.
  */
-const RENEWS_MS = 10_000
-const TELLS_MS = 500
+const RENEWAL_MS = 10_000
+const PROGRESS_MS = 500
 /** How long a finished file is stored, in milliseconds. */
 const KEPT_MS = 7 * 24 * 3_600_000
 /**
@@ -70,16 +70,16 @@ export function newExporter(of: {
   }
 
   function steps(job: Job): Step {
-    let held = now()
-    let told = 0
+    let renewedAt = now()
+    let stored = 0
     return async (percent) => {
       await setImmediate()
       if (signal.aborted) throw new Closing()
-      const silence = now() - held
-      if (silence < (percent > told ? TELLS_MS : RENEWS_MS)) return
+      const silence = now() - renewedAt
+      if (silence < (percent > stored ? PROGRESS_MS : RENEWAL_MS)) return
       await leases.hold(db, job, percent)
-      held = now()
-      told = percent
+      renewedAt = now()
+      stored = percent
     }
   }
 

@@ -29,7 +29,7 @@ const BRAKE: Brake = {
   what: 'export',
   most: 20,
   periodMs: 3_600_000,
-  told: 'Too many exports were requested. The limit is 20 an hour.',
+  message: 'Too many exports were requested. The limit is 20 an hour.',
 }
 
 type Row = Schema['exports']

@@ -79,13 +79,13 @@ type End = Pick<Schema['exports'], 'state'> & Partial<Schema['exports']>
 
 export function newLeases({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Leases {
   async function set(by: Kysely<Schema>, { id, builder }: Job, values: Partial<Schema['exports']>) {
-    const { numUpdatedRows: held } = await by
+    const { numUpdatedRows: renewed } = await by
       .updateTable('exports')
       .set(values)
       .where('id', '=', id)
       .where('builder', '=', builder)
       .executeTakeFirstOrThrow()
-    if (held !== 1n) throw new Lost('The lease of an export was lost.')
+    if (renewed !== 1n) throw new Lost('The lease of an export was lost.')
   }
 
   /** Tries to take an export. If several builders try at the same time, only one gets true. */

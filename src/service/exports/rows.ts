@@ -77,7 +77,7 @@ const newestFirst = <T extends 'chat_turns' | 'feedback' | 'stamps'>(
   })
 
 /** Converts each row of the pages with `tell`. */
-async function* told<T, U>(pages: AsyncIterable<readonly T[]>, tell: (row: T) => U) {
+async function* mapped<T, U>(pages: AsyncIterable<readonly T[]>, tell: (row: T) => U) {
   for await (const rows of pages) yield rows.map(tell)
 }
 
@@ -107,7 +107,7 @@ export async function* apiTokens({ account }: Source) {
 }
 
 export const keyLog = ({ db, id }: Source) =>
-  told(
+  mapped(
     paged<Schema['key_log_entries']>(PAGE, (last) =>
       db
         .selectFrom('key_log_entries')
@@ -142,10 +142,10 @@ export async function* rosters({ db, id }: Source) {
 }
 
 export const stamps = (of: Source) =>
-  told(newestFirst('stamps', PAGE, of), ({ id, stamp, receipt }) => ({ id, stamp, receipt }))
+  mapped(newestFirst('stamps', PAGE, of), ({ id, stamp, receipt }) => ({ id, stamp, receipt }))
 
 export const chat = (of: Source) =>
-  told(
+  mapped(
     newestFirst('chat_turns', SHORT_PAGE, of),
     ({ id, conversation_id, message, answer, rating, comment, created_at }) => ({
       turn_id: id,
@@ -159,7 +159,7 @@ export const chat = (of: Source) =>
   )
 
 export const feedback = (of: Source) =>
-  told(newestFirst('feedback', SHORT_PAGE, of), ({ id, message, category, created_at }) => ({
+  mapped(newestFirst('feedback', SHORT_PAGE, of), ({ id, message, category, created_at }) => ({
     id,
     message,
     category,

@@ -73,18 +73,18 @@ export async function* zipOf(
 }
 
 async function* inPieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
-  let held: Buffer[] = []
+  let buffered: Buffer[] = []
   let size = 0
   for await (const more of bytes) {
-    held.push(more)
+    buffered.push(more)
     size += more.length
     if (size < PIECE_BYTES) continue
-    const all = Buffer.concat(held)
+    const all = Buffer.concat(buffered)
     let from = 0
     for (; size - from >= PIECE_BYTES; from += PIECE_BYTES)
       yield all.subarray(from, from + PIECE_BYTES)
-    held = [all.subarray(from)]
+    buffered = [all.subarray(from)]
     size -= from
   }
-  if (size > 0) yield Buffer.concat(held)
+  if (size > 0) yield Buffer.concat(buffered)
 }

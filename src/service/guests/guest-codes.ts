@@ -154,13 +154,13 @@ const SENT: Brake = {
   what: 'guest mail',
   most: 20,
   periodMs: HOUR_MS,
-  told: 'Too many guest codes were mailed. The limit is 20 an hour.',
+  message: 'Too many guest codes were mailed. The limit is 20 an hour.',
 }
 const SENT_TO_ONE: Brake = {
   what: 'guest mail to one',
   most: 5,
   periodMs: HOUR_MS,
-  told: 'Too many guest codes were mailed to this address. The limit is 5 an hour.',
+  message: 'Too many guest codes were mailed to this address. The limit is 5 an hour.',
 }
 
 /**

@@ -21,7 +21,7 @@ import { holdApproved, requireApproved } from '../accounts/device-rows.ts'
 import { activeCodes, codes, keepCode } from '../accounts/public-code-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Brake, countTry } from '../db/attempts.ts'
-import { judged } from '../db/faults.ts'
+import { verified } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
 /**
@@ -71,16 +71,16 @@ function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Public
   let worked = 0
 
   /** Yields to the event loop after each slice. */
-  async function breathe(): Promise<void> {
+  async function yieldAfterSlice(): Promise<void> {
     if (++worked % SLICE === 0) await setImmediate()
   }
 
   function enter(account: string, says: Says, window: number): void {
-    const said = windows.get(window)
-    if (said === undefined) return
+    const byWords = windows.get(window)
+    if (byWords === undefined) return
     const words = says(window)
-    const others = said.get(words) ?? []
-    if (!others.includes(account)) said.set(words, [...others, account])
+    const others = byWords.get(words) ?? []
+    if (!others.includes(account)) byWords.set(words, [...others, account])
   }
 
   /**
@@ -94,7 +94,7 @@ function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Public
         const says = saysOf(account, k)
         speakers.set(account, says)
         for (const window of windows.keys()) enter(account, says, window)
-        await breathe()
+        await yieldAfterSlice()
       }
       seen = turn
     }
@@ -109,7 +109,7 @@ function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Public
       windows.set(window, new Map())
       for (const [account, says] of speakers) {
         enter(account, says, window)
-        await breathe()
+        await yieldAfterSlice()
       }
     }
   }
@@ -159,8 +159,8 @@ function newPublicWords({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Public
     async find(indices) {
       await refreshed()
       const words = codeOf(indices)
-      const found = [...windows].flatMap(([window, said]) =>
-        (said.get(words) ?? []).map((account) => ({ account, window })),
+      const found = [...windows].flatMap(([window, byWords]) =>
+        (byWords.get(words) ?? []).map((account) => ({ account, window })),
       )
       return confirmed(found, words)
     },
@@ -171,12 +171,12 @@ const LOOK_UPS: Brake = {
   what: 'look-up',
   most: 20,
   periodMs: 60_000,
-  told: 'Too many words were looked up. The limit is 20 a minute.',
+  message: 'Too many words were looked up. The limit is 20 a minute.',
 }
 
 export const publicCode = ({ db }: ServiceContext): Service['publicCode'] => ({
   create: async ({ body: { k } }, session) => {
-    judged('k', () => decodeBase64url(k))
+    verified('k', () => decodeBase64url(k))
     await db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
       await keepCode(trx, { account_id: session.account, k })

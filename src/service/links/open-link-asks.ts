@@ -8,7 +8,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { is } from 'valibot'
 import { Slug } from '../../api/fields.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { newLink, type Said } from '../accounts/email-claims.ts'
+import { newLink, type ConfirmationText } from '../accounts/email-claims.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
@@ -195,7 +195,7 @@ export async function findAsk(
   db: Kysely<Schema>,
   tokenHash: string,
   at: number,
-): Promise<Said | null> {
+): Promise<ConfirmationText | null> {
   const row = await unconfirmed(db, tokenHash, at).executeTakeFirst()
   if (row === undefined) return null
   const [owner, name] = [row.owner, row.display_name].map(isolated)
@@ -216,7 +216,7 @@ export async function findAsk(
 export async function confirmAsk(
   { events, now }: ServiceContext,
   tokenHash: string,
-): Promise<Said | null> {
+): Promise<ConfirmationText | null> {
   const at = now()
   return events.transaction(async (trx) => {
     const found = await unconfirmed(trx, tokenHash, at).executeTakeFirst()

@@ -74,11 +74,11 @@ export async function notifyAll(
     const rows = all
       .slice(from, from + AT_ONCE)
       .map(([account_id, { kind, title, body, data }]) => {
-        const said = { kind, title, body, data: JSON.stringify(data) }
+        const row = { kind, title, body, data: JSON.stringify(data) }
         return {
           id: newId(NOTIFICATION_PREFIX, at),
           account_id,
-          ...said,
+          ...row,
           read_at: null,
           created_at: at,
         }

@@ -76,8 +76,8 @@ const SHORTEST = 8
  * may quote lines of the encoded mail (quoted-printable, RFC 2045 section 6.7), so the text is
  * compared piece by piece.
  */
-const withoutMail = (said: string, { text }: OutgoingLetter): string =>
-  said
+const withoutMail = (reply: string, { text }: OutgoingLetter): string =>
+  reply
     .split(/([\s=]+)/)
     .map((piece) => (piece.length >= SHORTEST && text.includes(piece) ? '[mail]' : piece))
     .join('')
@@ -93,7 +93,7 @@ function newCensor({ auth }: Relay): (error: unknown) => string {
   const both = auth === null ? [] : [base64(`\0${auth.user}\0${auth.pass}`)]
   const secrets = [...both, ...plain, ...plain.map(encodeURIComponent), ...plain.map(base64)]
   return (error) => {
-    const said = error instanceof Error ? error.message : String(error)
-    return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), said)
+    const message = error instanceof Error ? error.message : String(error)
+    return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), message)
   }
 }

@@ -83,7 +83,7 @@ async function notifyMembers(
   if (others.length === 0) return
   const who = await quotedName(trx, member)
   const actor = by === member ? '' : await quotedName(trx, by)
-  const told = (name: string): Pick<Note, 'kind' | 'title' | 'body'> => {
+  const noteFor = (name: string): Pick<Note, 'kind' | 'title' | 'body'> => {
     const connectionName = plainName(name)
     if (op === 'joined')
       return {
@@ -103,7 +103,7 @@ async function notifyMembers(
   const data = { connection_id: connection, user_id: member }
   const notes = others.map(({ account_id, name }): [string, Note] => [
     account_id,
-    { ...told(name), data },
+    { ...noteFor(name), data },
   ])
   await notifyAll(trx, new Map(notes), at)
 }

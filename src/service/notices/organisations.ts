@@ -94,6 +94,6 @@ export const lettersOfInvites =
     const fromEmail = await primaryAddress(trx, account)
     const wanted = invites.filter(({ wantsMail }) => wantsMail).map(({ email }) => email)
     const mailed = await takeInvitationMails(trx, { account, toMailbox: MAILS }, wanted, at)
-    const said = { from, fromEmail, organisation: organisation.name, publicUrl: publicUrl() }
-    for (const to of mailed) send(orgInvitationMessage({ ...said, to }))
+    const contents = { from, fromEmail, organisation: organisation.name, publicUrl: publicUrl() }
+    for (const to of mailed) send(orgInvitationMessage({ ...contents, to }))
   }

@@ -21,8 +21,8 @@ type Times = ReadonlyMap<OrgEvent, readonly number[]>
  * @param now Unix milliseconds
  */
 export function timesOf(activities: readonly Activity[], now: number): Times {
-  const heard = activities.filter(({ at = now }) => at > now - JUDGED_MS)
-  const byEvent = Map.groupBy(heard, ({ event }) => event)
+  const recent = activities.filter(({ at = now }) => at > now - JUDGED_MS)
+  const byEvent = Map.groupBy(recent, ({ event }) => event)
   return new Map(
     [...byEvent].map(([event, own]) => {
       const times = own.map(({ at = now }) => at).toSorted((a, b) => a - b)
@@ -98,17 +98,17 @@ async function reached(
   of: { due: readonly Rule[]; times: Times; now: number },
 ): Promise<{ rule: Rule; at: number }[]> {
   const { due, times, now } = of
-  const judged = due.map((rule) => ({
+  const dueRules = due.map((rule) => ({
     rule,
     all: dueTimes(rule, times).map((at) => ({ at, window: windowOf(rule, at, now) })),
   }))
   const isReached = await countsIn(
     trx,
     organisation,
-    judged.flatMap(({ all }) => all.map(({ window }) => window)),
+    dueRules.flatMap(({ all }) => all.map(({ window }) => window)),
   )
   const found = []
-  for (const { rule, all } of judged)
+  for (const { rule, all } of dueRules)
     for (const { at, window } of all)
       if (await isReached(window, rule.threshold)) {
         found.push({ rule, at })
@@ -150,7 +150,7 @@ async function withAccounts(
     .select('name')
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
-  const told = await trx
+  const recipients = await trx
     .selectFrom('organisation_alert_notify')
     .innerJoin('organisation_members', (join) =>
       join
@@ -179,7 +179,7 @@ async function withAccounts(
     rule,
     at,
     organisation: { id, name },
-    accounts: told.filter((one) => one.alert_id === rule.id).map(({ account }) => account),
+    accounts: recipients.filter((one) => one.alert_id === rule.id).map(({ account }) => account),
   }))
 }
 

@@ -73,7 +73,7 @@ export async function mailFired(
       .set((of) => ({ name: of.ref('name') }))
       .where('id', '=', rule.id)
       .execute()
-    const kept = await trx
+    const fired = await trx
       .selectFrom('organisation_activities')
       .select('id')
       .where('organisation_id', '=', organisation.id)
@@ -81,7 +81,7 @@ export async function mailFired(
       .where('at', '=', at)
       .where('target', '=', rule.id)
       .executeTakeFirst()
-    if (kept === undefined) return []
+    if (fired === undefined) return []
     const mailboxes = await trx
       .selectFrom('emails')
       .leftJoin('preferences', 'preferences.account_id', 'emails.account_id')

@@ -33,7 +33,7 @@ const resource = (row: Row, notify: readonly string[]): OrgAlert => ({
 /** Converts rows to resources, each with the ids of the accounts that it notifies, in order. */
 async function resources(rows: readonly Row[], db: Kysely<Schema>): Promise<OrgAlert[]> {
   if (rows.length === 0) return []
-  const told = await db
+  const recipients = await db
     .selectFrom('organisation_alert_notify')
     .select(['alert_id', 'account_id'])
     .where(
@@ -43,7 +43,7 @@ async function resources(rows: readonly Row[], db: Kysely<Schema>): Promise<OrgA
     )
     .orderBy('account_id')
     .execute()
-  const byAlert = Map.groupBy(told, ({ alert_id }) => alert_id)
+  const byAlert = Map.groupBy(recipients, ({ alert_id }) => alert_id)
   return rows.map((row) =>
     resource(
       row,

@@ -85,8 +85,8 @@ export const orgActivity = ({
     return pageOf(
       rows.map(({ id, at, actor_id, display_name, event, target, data }): OrgActivity => {
         const actor = actorOf(actor_id, display_name)
-        const said = JSON.parse(data) as OrgActivity['data']
-        return { id, at: timeAt(at), actor, event: event as OrgEvent, target, data: said }
+        const parsed = JSON.parse(data) as OrgActivity['data']
+        return { id, at: timeAt(at), actor, event: event as OrgEvent, target, data: parsed }
       }),
       page,
     )

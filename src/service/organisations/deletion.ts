@@ -21,9 +21,9 @@ const lastOwner = ({ id, name }: { id: string; name: string }) =>
  */
 export function requireHeld(
   left: readonly { readonly organisation_id: string }[],
-  held: readonly string[],
+  locked: readonly string[],
 ): void {
-  if (left.some(({ organisation_id }) => !held.includes(organisation_id)))
+  if (left.some(({ organisation_id }) => !locked.includes(organisation_id)))
     throw new AppError(
       'conflict',
       'This account was just added to an organisation. Nothing was deleted. Try again.',

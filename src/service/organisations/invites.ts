@@ -83,7 +83,7 @@ type Verdict = { readonly reason: Reason } | { readonly widens: string | null }
 const inviteeMailbox = ({ email }: Asked): string => email.trim().toLowerCase()
 
 /** Returns the verdict on each address, in order. */
-function judge(
+function verdictsOn(
   asked: readonly Asked[],
   of: { by: Role; accounts: Accounts; waiting: ReadonlyMap<string, Invite> },
 ): Verdict[] {
@@ -119,7 +119,7 @@ const INVITED: Brake = {
   what: 'org invite',
   most: 20 * MOST_INVITES,
   periodMs: HOUR_MS,
-  told: `Too many people were invited. The limit is ${20 * MOST_INVITES} an hour. No one in this request was invited.`,
+  message: `Too many people were invited. The limit is ${20 * MOST_INVITES} an hour. No one in this request was invited.`,
 }
 
 type Answer = Awaited<ReturnType<Service['orgMembers']['bulkInvite']>>
@@ -214,7 +214,7 @@ export const bulkInvite =
       const wider: { id: string; role: Role }[] = []
       const skipped: Answer['skipped'] = []
       const ids: string[] = []
-      const verdicts = judge(asked, { by: organisation.role, accounts, waiting })
+      const verdicts = verdictsOn(asked, { by: organisation.role, accounts, waiting })
       for (const [i, one] of asked.entries()) {
         const verdict = verdicts[i]!
         if ('reason' in verdict) {

@@ -37,7 +37,7 @@ interface Taken {
  * @param invites the account's invitations, at least one, oldest first. The widest role applies.
  * @returns null if the account is already a member and its role does not become wider
  */
-export async function takeIn(
+export async function joinByInvites(
   trx: Transaction<Schema>,
   { account, invites, at }: { account: string; invites: readonly Invite[]; at: number },
 ): Promise<Taken | null> {
@@ -79,18 +79,19 @@ async function joinInvited(
   const { db, events, now } = ground
   const waiting = await invitesOf(db, account)
   if (waiting.length === 0) return
-  const held = [...new Set(waiting.map((one) => one.organisation_id))].sort()
+  const organisations = [...new Set(waiting.map((one) => one.organisation_id))].sort()
   await events.transaction(async (trx) => {
-    for (const organisation of held) await holdOrganisation(trx, organisation)
+    for (const organisation of organisations) await holdOrganisation(trx, organisation)
     await lockAccount(trx, account)
     const at = now()
     // Reads the invitations again under the lock. Some may be used by now, and new ones are left
     // for the next call.
     const invites = Map.groupBy(await invitesOf(trx, account), (one) => one.organisation_id)
     const all: [organisation: string, taken: Taken][] = []
-    for (const organisation of held) {
+    for (const organisation of organisations) {
       const own = invites.get(organisation)
-      const taken = own === undefined ? null : await takeIn(trx, { account, invites: own, at })
+      const taken =
+        own === undefined ? null : await joinByInvites(trx, { account, invites: own, at })
       if (taken !== null) all.push([organisation, taken])
     }
     for (const [organisation, { event: change, role }] of all)

@@ -8,7 +8,7 @@ import { ID_PREFIX, newId } from '../../crypto/encoding/id.ts'
 import { type PublicJwk, jwkBytes, thumbprint } from '../../crypto/jose/jwk.ts'
 import { AppError } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
-import { judged } from '../db/faults.ts'
+import { verified } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import { tokenEndpoint } from '../devices/machines.ts'
 import { holdOrganisation, requireManager, requireRoom } from './organisations.ts'
@@ -87,7 +87,7 @@ export const machines = (
   ground: Pick<ServiceContext, 'events' | 'now' | 'publicUrl'>,
 ): Service['machines'] => ({
   create: async ({ body }, { account }) => {
-    judged('key', () => jwkBytes(body.key))
+    verified('key', () => jwkBytes(body.key))
     const id = await ground.events.transaction(async (trx) => {
       // Because of this lock, a concurrent deletion of the organisation either has finished or will
       // delete this machine too.

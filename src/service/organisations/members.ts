@@ -13,7 +13,7 @@ import type { ActiveOrganisation } from '../accounts/active-organisation.ts'
 import { accountAt } from '../accounts/account-record.ts'
 import { notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
-import { takeIn } from './joining.ts'
+import { joinByInvites } from './joining.ts'
 import {
   type Invite,
   invites,
@@ -168,7 +168,7 @@ export const orgMembers = (ground: ServiceContext): Service['orgMembers'] => {
         return { id: invite.id, event: 'member_activated' }
       throw unproven()
     }
-    const taken = await takeIn(trx, { account: id, invites: [invite], at: now() })
+    const taken = await joinByInvites(trx, { account: id, invites: [invite], at: now() })
     if (taken?.event === 'member_joined') return { id, event: taken.event }
     // The account is already a member, through another mailbox.
     const meant = await requireMeant(trx, invite.organisation_id, id)

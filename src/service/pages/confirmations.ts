@@ -5,7 +5,12 @@
  */
 import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
-import { confirmClaim, findClaim, type Said, tokenHash } from '../accounts/email-claims.ts'
+import {
+  confirmClaim,
+  findClaim,
+  type ConfirmationText,
+  tokenHash,
+} from '../accounts/email-claims.ts'
 import type { ServiceContext } from '../context.ts'
 import { confirmAsk, findAsk } from '../links/open-link-asks.ts'
 import { document, html, type Html } from './document.ts'
@@ -25,7 +30,7 @@ const page = (of: { title: string; main: Html; status?: number }): Content =>
   })
 
 /** Returns the page that shows what the link with this token confirms. */
-const confirmPage = ({ title, text, token }: Said & { token: string }): Content =>
+const confirmPage = ({ title, text, token }: ConfirmationText & { token: string }): Content =>
   page({
     title,
     main: html`<form class="card" method="post" action="/confirm/${token}">
@@ -35,7 +40,7 @@ const confirmPage = ({ title, text, token }: Said & { token: string }): Content 
   })
 
 /** Returns the page after a confirmation. */
-const confirmedPage = ({ title, text }: Said): Content =>
+const confirmedPage = ({ title, text }: ConfirmationText): Content =>
   page({ title, main: html`<section class="card">${paragraphs(text)}</section>` })
 
 /** Returns the page for an unknown, used or expired link: status 404, always the same. */
@@ -57,15 +62,15 @@ export const confirmationPages = (ground: ServiceContext): Open['confirmationPag
   return {
     read: async ({ token }) => {
       const of = tokenHash(token)
-      const said = (await findAsk(db, of, now())) ?? (await findClaim(db, of, now()))
-      if (said === null) return endedPage()
-      return said.settled === true ? confirmedPage(said) : confirmPage({ ...said, token })
+      const link = (await findAsk(db, of, now())) ?? (await findClaim(db, of, now()))
+      if (link === null) return endedPage()
+      return link.settled === true ? confirmedPage(link) : confirmPage({ ...link, token })
     },
 
     confirm: async ({ token }) => {
       const of = tokenHash(token)
-      const said = (await confirmAsk(ground, of)) ?? (await confirmClaim(ground, of))
-      return said === null ? endedPage() : confirmedPage(said)
+      const confirmed = (await confirmAsk(ground, of)) ?? (await confirmClaim(ground, of))
+      return confirmed === null ? endedPage() : confirmedPage(confirmed)
     },
   }
 }

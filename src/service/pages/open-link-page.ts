@@ -47,10 +47,10 @@ const page = (of: { title: string; heading: Html; main: Html; status?: number })
 
 const headed = (
   { title }: OpenLinkPage,
-  of: { told?: string; main: Html; status?: number },
+  of: { heading?: string; main: Html; status?: number },
 ): Content => {
-  const { told, ...rest } = of
-  const whole = told === undefined ? title : `${told}: ${title}`
+  const { heading, ...rest } = of
+  const whole = heading === undefined ? title : `${heading}: ${title}`
   return page({ ...rest, title: whole, heading: html`<bdi>${title}</bdi>` })
 }
 
@@ -154,13 +154,13 @@ ${values.message}</textarea>
         get an invitation by mail. Connected people recognise each other on calls by three words.
       </p>
     </details>`
-  return headed(link, again === null ? { main } : { told: 'Not sent', main, status: 422 })
+  return headed(link, again === null ? { main } : { heading: 'Not sent', main, status: 422 })
 }
 
 /** Returns the page after a valid form was submitted. It is the same for every mailbox. */
 const askedPage = (link: OpenLinkPage): Content =>
   headed(link, {
-    told: 'Open your mailbox',
+    heading: 'Open your mailbox',
     main: html`<section class="result" data-kind="wait">
         <h2>Open your mailbox</h2>
         <p>
@@ -178,7 +178,7 @@ const askedPage = (link: OpenLinkPage): Content =>
 /** Returns the page of a paused link. `status` must be 409 if a form was submitted. */
 const pausedPage = (link: OpenLinkPage, status = 200): Content =>
   headed(link, {
-    told: 'Paused',
+    heading: 'Paused',
     status,
     main: html`<section class="result" data-kind="warn">
       <h2>This link is paused</h2>
@@ -192,7 +192,7 @@ const pausedPage = (link: OpenLinkPage, status = 200): Content =>
 /** Returns the page for a link that has too many requests, with status 429. */
 function fullPage(link: OpenLinkPage): Content {
   const full = headed(link, {
-    told: 'Too many requests',
+    heading: 'Too many requests',
     status: 429,
     main: html`<section class="result" data-kind="warn">
       <h2>Too many people ask at the moment</h2>
@@ -235,7 +235,7 @@ const faultOf = (schema: typeof NAME, value: string): string | undefined => {
 }
 
 /** Returns the errors of the fields, as texts for the user. */
-function judge({ display_name, email: address, message }: Values): Faults {
+function faultsIn({ display_name, email: address, message }: Values): Faults {
   const nameFault = display_name === '' ? 'Enter your name.' : faultOf(NAME, display_name)
   const emailFault = safeParse(email, address).success
     ? undefined
@@ -266,7 +266,7 @@ export const openLinkPages = (ground: ServiceContext): Open['openLinkPages'] => 
     if (link === null) return unknownPage()
     if (link.state === 'paused') return pausedPage(link, 409)
     const values = cleaned(body)
-    const faults = judge(values)
+    const faults = faultsIn(values)
     if (Object.keys(faults).length > 0) return formPage(link, { values, faults })
     switch (await ask(ground, link, askedOf(values))) {
       case 'taken':

@@ -18,7 +18,7 @@ import { AppError } from '../../errors.ts'
 import { inSlices } from '../../slices.ts'
 import { activeOrganisation, organisationOfMachine } from '../accounts/active-organisation.ts'
 import { primaryAddress } from '../accounts/account-record.ts'
-import { judgedLater } from '../db/faults.ts'
+import { verifiedLater } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { readKeyLog } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
@@ -28,7 +28,7 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
     const { db, events, now, receiptKey } = ground
     const { account } = session
     const { entries } = await readKeyLog(db, account)
-    const { jti, keyStatus } = await judgedLater('stamp', () => verified(stamp, account, entries))
+    const { jti, keyStatus } = await verifiedLater('stamp', () => verified(stamp, account, entries))
     // What the server itself has determined. It takes precedence over what the stamp claims.
     const seen = {
       received_at: Math.floor(now() / 1000),
@@ -50,18 +50,18 @@ export const stamps = (ground: ServiceContext): Service['stamps'] => ({
     })
     if (isNew) return { receipt }
     // A device that lost the response sends the stamp again, and gets the first receipt.
-    const kept = await db
+    const stored = await db
       .selectFrom('stamps')
       .select('receipt')
       .where('id', '=', jti)
       .where('stamp', '=', stamp)
       .executeTakeFirst()
-    if (kept === undefined)
+    if (stored === undefined)
       throw new AppError(
         'conflict',
         'The id or the words of this stamp are taken. Sign again with a new jti.',
       )
-    return { receipt: kept.receipt }
+    return { receipt: stored.receipt }
   },
 })
 

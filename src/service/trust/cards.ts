@@ -64,18 +64,18 @@ async function follow(
 async function change(
   { events, now }: ServiceContext,
   of: Watching,
-  said: { readonly note?: string | null | undefined; readonly confirmed?: true | undefined },
+  changes: { readonly note?: string | null | undefined; readonly confirmed?: true | undefined },
 ): Promise<TrustCard> {
   const at = now()
   return events.transaction(async (trx) => {
     const row = await cardOf(trx, of)
     const changed = await changedOf(trx, of.account_id, [row])
-    const isNoted = said.note !== undefined && said.note !== row.note
+    const isNoted = changes.note !== undefined && changes.note !== row.note
     const isConfirmed =
-      said.confirmed === true && (row.confirmed_at === null || changed.has(row.watched_id))
+      changes.confirmed === true && (row.confirmed_at === null || changed.has(row.watched_id))
     if (!isNoted && !isConfirmed) return cardFrom(row, changed)
     const set = {
-      ...(isNoted ? { note: said.note } : {}),
+      ...(isNoted ? { note: changes.note } : {}),
       ...(isConfirmed ? { confirmed_at: at } : {}),
     }
     await trx

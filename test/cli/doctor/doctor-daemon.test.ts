@@ -41,7 +41,7 @@ async function free(): Promise<string> {
 }
 
 /** Starts a silent child process that owns the lock of a state folder. */
-async function held(t: TestContext): Promise<string> {
+async function lockedFolder(t: TestContext): Promise<string> {
   const dir = freshFolder(t)
   const holder = startChild(t, 'holder.ts', dir)
   assert.equal(await holder.line(), 'held')
@@ -160,7 +160,7 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
 
   for (const [name, by, found] of silent)
     it(`the lock owner of the folder ${name}`, async (t) => {
-      const dir = await held(t)
+      const dir = await lockedFolder(t)
       await by(dir, t)
       const { code, checks } = await examine(dir, {}, ['canary'])
       findingOf(checks, ['fail', 'daemon', found, /kill|stop it/])
@@ -181,7 +181,7 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
   })
 
   it('a daemon of another version', async (t) => {
-    const dir = await held(t)
+    const dir = await lockedFolder(t)
     const server = httpServer((req, res) => {
       const nonce = String(req.headers['countersign-nonce'])
       const proof = daemonProof(stateSecret(dir), nonce, `http://${req.headers.host}`)

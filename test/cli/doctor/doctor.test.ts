@@ -85,14 +85,14 @@ describe('doctor without a state folder', { concurrency: 2 }, () => {
     })
 
   it('without a home folder the other checks run', async () => {
-    const { said, io } = streams()
+    const { result, io } = streams()
     const env = { PATH: process.env['PATH'], XDG_STATE_HOME: '', SVC_STATE_DIR: 'relative' }
     assert.equal(await run(['doctor'], { ...io, env }), 1)
     assert.match(
-      said.out,
+      result.out,
       /^fail {2}configuration +SVC_STATE_DIR is "relative": it must be an absolute path/m,
     )
-    assert.match(said.out, /^ok {4}program /m)
+    assert.match(result.out, /^ok {4}program /m)
   })
 })
 
@@ -109,14 +109,14 @@ it('doctor on a full disk', { skip: !isRoot && 'only root mounts' }, async (t) =
 
 describe('doctor at a terminal', () => {
   const shownTo = async (env: NodeJS.ProcessEnv, dir: string) => {
-    const { said, io } = streams()
+    const { result, io } = streams()
     const stdout = { ...io.stdout, isTTY: true }
     await run(['doctor'], {
       ...io,
       stdout,
       env: { SVC_STATE_DIR: dir, SVC_HTTP_PORT: '0', SVC_ACCOUNT_PORT: '0', ...env },
     })
-    return said.out
+    return result.out
   }
 
   it('prints colours, unless NO_COLOR is set', async (t) => {

@@ -189,7 +189,7 @@ const ARGUMENTS: readonly (readonly [string, string])[] = [
 ]
 
 it('an argument on Windows is parsed back to the same value', () => {
-  for (const [heard, written] of ARGUMENTS) assert.equal(argument(heard), written)
+  for (const [given, written] of ARGUMENTS) assert.equal(argument(given), written)
 })
 
 describe('parsing the state from a service manager', () => {

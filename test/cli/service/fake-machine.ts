@@ -41,7 +41,7 @@ export function fakeMachine(wish: Wish = {}) {
     there.set(path, entry)
   }
   const inFolder = (path: string) => [...there.keys()].filter((name) => name.startsWith(`${path}/`))
-  const look = (path: string): Seen | null => {
+  const lstat = (path: string): Seen | null => {
     const file = there.get(path)
     const folder = { uid: 0, mode: 0o755, isFolder: true, isLink: false }
     if (file !== undefined) return { ...folder, mode: file.mode, isFolder: false }
@@ -53,7 +53,7 @@ export function fakeMachine(wish: Wish = {}) {
     home: '/root',
     env: {},
     self: EXECUTABLE,
-    look,
+    lstat,
     read: (path) => there.get(path)?.content ?? null,
     list: (path) => inFolder(path).map((name) => name.slice(path.length + 1)),
     write(path, content, mode) {

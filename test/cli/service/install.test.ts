@@ -15,7 +15,7 @@ type Verb = 'install' | 'uninstall' | 'status' | 'print'
 
 /** Runs a command as `run.ts` does; returns the error that it throws. */
 async function call(machine: Host, verb: Verb, options: Record<string, string | boolean> = {}) {
-  const said = { out: '', err: '', answer: undefined as unknown }
+  const result = { out: '', err: '', answer: undefined as unknown }
   const purged: string[] = []
   const purge: Purge = async ({ stateDir }) => void purged.push(stateDir)
   const command: Command = serviceCommands(() => machine, purge)[verb]
@@ -34,15 +34,15 @@ async function call(machine: Host, verb: Verb, options: Record<string, string | 
       json: false,
       withApi: () => assert.fail('the service needs no daemon to be asked'),
       print: (answer, lines) => {
-        said.answer = answer
-        said.out += [lines].flat().join('\n')
+        result.answer = answer
+        result.out += [lines].flat().join('\n')
       },
-      say: (text) => void (said.err += `${text}\n`),
+      say: (text) => void (result.err += `${text}\n`),
       second: () => assert.fail('the service waits for nobody'),
     })
-    return { ...said, purged, code: code ?? 0, error: null }
+    return { ...result, purged, code: code ?? 0, error: null }
   } catch (error) {
-    return { ...said, purged, code: -1, error: error as Error & { exit?: number } }
+    return { ...result, purged, code: -1, error: error as Error & { exit?: number } }
   }
 }
 
@@ -444,7 +444,7 @@ describe('service install', () => {
   for (const [name, at, seen, message] of places)
     it(`rejects a place where another user could put a program: ${name}`, async () => {
       const { machine, deeds } = fakeMachine({
-        look: (path) => ({ ...folder, ...(path === at ? seen : {}) }),
+        lstat: (path) => ({ ...folder, ...(path === at ? seen : {}) }),
       })
       const { error } = await call(machine, 'install')
       assert.equal(error?.exit, 6)
@@ -583,9 +583,9 @@ describe('service status', () => {
   ]
   for (const [name, wish, code, text] of cases)
     it(`reports that the service ${name}`, async () => {
-      const said = await call(fakeMachine(wish).machine, 'status')
-      assert.equal(said.code, code)
-      assert.match(said.out, text)
+      const result = await call(fakeMachine(wish).machine, 'status')
+      assert.equal(result.code, code)
+      assert.match(result.out, text)
     })
 
   it("asks the machine's daemon, with any state folder of the caller", async () => {

@@ -18,17 +18,17 @@ import { daemonHere, terminal } from '../terminal.ts'
 interface Squatter {
   readonly address: string
   /** Returns all bytes that it received. */
-  heard(): string
+  received(): string
   connections(): number
 }
 
 async function squat(t: TestContext, server: Server): Promise<Squatter> {
-  let [heard, connections] = ['', 0]
+  let [received, connections] = ['', 0]
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
     connections++
     sockets.add(socket)
-    socket.on('data', (bytes) => (heard += bytes.toString('latin1')))
+    socket.on('data', (bytes) => (received += bytes.toString('latin1')))
     socket.on('error', () => undefined)
   })
   server.listen(0, '127.0.0.1')
@@ -40,13 +40,13 @@ async function squat(t: TestContext, server: Server): Promise<Squatter> {
   const { port } = server.address() as AddressInfo
   return {
     address: `http://127.0.0.1:${port}`,
-    heard: () => heard,
+    received: () => received,
     connections: () => connections,
   }
 }
 
 /** Creates a state folder with its lock owned by a child process. */
-async function held(t: TestContext): Promise<string> {
+async function lockedFolder(t: TestContext): Promise<string> {
   const dir = freshFolder(t)
   const holder = startChild(t, 'holder.ts', dir)
   assert.equal(await holder.line(), 'held')
@@ -106,7 +106,7 @@ describe(
   () => {
     for (const [name, server] of squatters)
       it(`${name}: exit code 9, and no token is sent`, async (t) => {
-        const dir = await held(t)
+        const dir = await lockedFolder(t)
         const squatter = await squat(t, server(dir))
         point(dir, squatter.address)
         const env = { SVC_TOKEN: 'csd_canary' }
@@ -115,12 +115,12 @@ describe(
           assert.deepEqual([code, out], [EXIT.daemonSilent, ''], err)
           assert.match(err, /uses this state folder, but does not answer as its daemon/)
         }
-        assert.doesNotMatch(squatter.heard(), /authorization|csd_|guest/i)
+        assert.doesNotMatch(squatter.received(), /authorization|csd_|guest/i)
         assert.equal(squatter.connections(), 2, 'it was asked, once each time')
       })
 
     it('proves itself and hangs up: the token is not sent on a second connection', async (t) => {
-      const dir = await held(t)
+      const dir = await lockedFolder(t)
       const squatter = await squat(
         t,
         httpServer((req, res) => {
@@ -132,7 +132,7 @@ describe(
       point(dir, squatter.address)
       const { code } = await terminal(dir)(['status'])
       assert.equal(code, EXIT.daemonSilent)
-      assert.doesNotMatch(squatter.heard(), /authorization|csd_/i)
+      assert.doesNotMatch(squatter.received(), /authorization|csd_/i)
       assert.equal(squatter.connections(), 1)
     })
   },
@@ -140,12 +140,12 @@ describe(
 
 describe('a locked state folder', () => {
   it('without runtime.json: exit code 9', async (t) => {
-    const { code, out } = await terminal(await held(t))(['status', '--json'])
+    const { code, out } = await terminal(await lockedFolder(t))(['status', '--json'])
     assert.deepEqual([code, out], [EXIT.daemonSilent, ''])
   })
 
   it('with an unused port in its runtime.json: exit code 9', async (t) => {
-    const dir = await held(t)
+    const dir = await lockedFolder(t)
     const server = tcpServer()
     const { address } = await squat(t, server)
     server.close()

@@ -188,56 +188,59 @@ describe('in place of the service of the whole machine', { skip }, () => {
   /**
    * Returns all bytes that a squatter received before the one request that shows that it listens.
    */
-  async function heardBy(port: string, heard: (end: string) => Promise<string>): Promise<string> {
+  async function receivedBy(
+    port: string,
+    received: (end: string) => Promise<string>,
+  ): Promise<string> {
     const end = 'the end'
     await ask(`http://127.0.0.1:${port}`, 'POST', '/last', {
       body: end,
       headers: { 'X-Last': '1' },
     })
-    const [said = ''] = (await heard(end)).split('POST /last')
-    return said
+    const [output = ''] = (await received(end)).split('POST /last')
+    return output
   }
 
   for (const [what, plant] of unsafe)
     it(`${what}: rejected, without a connection`, async () => {
       const site = machine.site()
-      const { line: port, heard } = await machine.squat(EVE, SQUAT, ['0'])
+      const { line: port, received } = await machine.squat(EVE, SQUAT, ['0'])
       plant(site, `http://127.0.0.1:${port}`)
       await refused(site, ANN, EXIT.stateUnsafe)
-      assert.equal(await heardBy(port, heard), '')
+      assert.equal(await receivedBy(port, received), '')
     })
 
   it('an address that no daemon writes: no connection', async () => {
-    const { line: port, heard } = await machine.squat(EVE, SQUAT, ['0'])
+    const { line: port, received } = await machine.squat(EVE, SQUAT, ['0'])
     for (const [, address] of elsewhere) {
       const site = machine.site()
       publish(site, address(`http://127.0.0.1:${port}`))
       await refused(site, ANN, EXIT.daemonSilent)
     }
-    assert.equal(await heardBy(port, heard), '')
+    assert.equal(await receivedBy(port, received), '')
   })
 
   it('another user on the port of a killed service receives only the greeting', async () => {
     const site = machine.site()
     const service = await site.start()
     await service.end('SIGKILL')
-    const { line: port, heard } = await machine.squat(EVE, SQUAT, [portOf(service.address)])
+    const { line: port, received } = await machine.squat(EVE, SQUAT, [portOf(service.address)])
     for (const uid of [ANN, 0]) await refused(site, uid, EXIT.daemonSilent, CALLS)
-    assert.doesNotMatch(await heardBy(port, heard), /authorization|csd_|guest|\/api\//i)
+    assert.doesNotMatch(await receivedBy(port, received), /authorization|csd_|guest|\/api\//i)
   })
 
   it('another user who relays to the service receives only the greeting', async () => {
     const site = machine.site()
     const service = await site.start({ SVC_TOKEN_USERS: String(EVE) })
-    const { line: port, heard } = await machine.squat(EVE, RELAY, [portOf(service.address)])
+    const { line: port, received } = await machine.squat(EVE, RELAY, [portOf(service.address)])
     publish(site, `http://127.0.0.1:${port}`)
     await refused(site, ANN, EXIT.daemonSilent, CALLS)
     // Root connects to the address that only the service could write, and not to this one.
     const { code, stderr } = await site.call(0, ['status'])
     assert.equal(code, EXIT.ok, stderr)
-    const said = await heardBy(port, heard)
-    assert.match(said, /^(GET \/health HTTP\/1\.1\r\n.*?\r\n\r\n)+$/s)
-    assert.doesNotMatch(said, /authorization|csd_|guest|\/api\//i)
+    const output = await receivedBy(port, received)
+    assert.match(output, /^(GET \/health HTTP\/1\.1\r\n.*?\r\n\r\n)+$/s)
+    assert.doesNotMatch(output, /authorization|csd_|guest|\/api\//i)
     await service.end()
   })
 

@@ -109,8 +109,8 @@ describe('the service of the whole machine', { skip }, () => {
       method: 'tools/call',
       params: { name: 'status_read', arguments: {} },
     }
-    const told = { jsonrpc: '2.0', method: 'notifications/initialized' }
-    const input = [hello, told, call].map((it) => `${JSON.stringify(it)}\n`).join('')
+    const notification = { jsonrpc: '2.0', method: 'notifications/initialized' }
+    const input = [hello, notification, call].map((it) => `${JSON.stringify(it)}\n`).join('')
     const answerTo = async (env: Record<string, string>) => {
       const { stdout } = await site.call(ANN, ['mcp', '--scope', 'read'], env, input)
       return stdout.trim().split('\n').at(-1) ?? ''

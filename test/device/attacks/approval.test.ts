@@ -65,8 +65,8 @@ async function scripted(t: TestContext) {
           enrol({ ...body, account: script.names.account_id ?? '' }, false),
     ),
     insteadAtDoor('enrolment', 'create', () => async ({ body: { entry } }) => {
-      const said = JSON.parse(Buffer.from(entry.split('.')[1] ?? '', 'base64url').toString())
-      return enrol(said as Shown, true)
+      const payload = JSON.parse(Buffer.from(entry.split('.')[1] ?? '', 'base64url').toString())
+      return enrol(payload as Shown, true)
     }),
   )
   return {

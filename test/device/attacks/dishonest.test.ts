@@ -19,7 +19,7 @@ import { rotateNow } from '../../../src/device/connections/members.ts'
 import { connections } from '../../../src/handlers/connections.ts'
 import { at } from '../../world/requests.ts'
 import { showing } from '../../world/lies.ts'
-import { type Desk, connected, consentFor, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, consentFor, verifies, worldOf } from '../../world/world.ts'
 import { paged } from '../../world/paged.ts'
 import { rejects } from '../../rejects.ts'
 import { restless } from '../../world/interceptor.ts'
@@ -27,8 +27,8 @@ import { restless } from '../../world/interceptor.ts'
 type Entries = readonly string[]
 
 /** Restarts a device with a server that lies; returns the report of its sync. */
-async function told(desk: Desk, lie: (account: Account) => Account) {
-  const lied = desk.restart(lie)
+async function syncLying(user: DeviceUser, lie: (account: Account) => Account) {
+  const lied = user.restart(lie)
   const report = await lied.device().sync.run('request')
   return { lied, error: report.error ?? '', report }
 }
@@ -61,7 +61,7 @@ describe('rosters', () => {
   ] as const)
     it(`${lie}: ${reason}, and the stored roster stays unchanged`, async (t) => {
       const { ada, bob, id } = await two(t)
-      const { lied, error } = await told(ada, showing(change))
+      const { lied, error } = await syncLying(ada, showing(change))
       assert.match(error, new RegExp(`refused \\(${reason}\\). The connection stays unchanged`))
       assert(await verifies(lied, bob, id))
     })
@@ -70,7 +70,7 @@ describe('rosters', () => {
     const { ada, bob, id } = await two(t)
     const other = await connected(ada, bob, 'Other')
     const { entries } = await ada.account().rosters.read({ connection: other })
-    const { error } = await told(
+    const { error } = await syncLying(
       ada,
       showing((own, connection) => (connection === id ? entries : own)),
     )
@@ -89,7 +89,7 @@ describe('rosters', () => {
     await rotateNow(bob.device(), bob.account(), id)
     const shown = (await bob.account().rosters.read({ connection: id })).entries.at(-1)
     assert.notEqual(hidden, shown)
-    const { lied, error } = await told(hiding, (account) => account)
+    const { lied, error } = await syncLying(hiding, (account) => account)
     assert.match(error, /forked: .* two histories .* opens a new connection that replaces/)
     assert.equal(lied.state.logs.head('roster', id)?.entry, hidden)
     assert.deepEqual(
@@ -136,7 +136,7 @@ describe('rosters', () => {
 
   it('withheld: cached data becomes stale', async (t) => {
     const { world, ada, bob, id } = await two(t)
-    const { lied } = await told(
+    const { lied } = await syncLying(
       ada,
       showing(() => []),
     )
@@ -148,7 +148,7 @@ describe('rosters', () => {
 
   it('withheld: a failed verification is conclusive for an hour', async (t) => {
     const { world, ada } = await two(t)
-    const { lied } = await told(
+    const { lied } = await syncLying(
       ada,
       showing(() => []),
     )
@@ -169,7 +169,7 @@ describe('members', () => {
     const { ada, bob, eve } = await worldOf(t, 'ada', 'bob', 'eve')
     const id = await connected(ada, bob)
     const consent = await consentFor(eve, ada, id)
-    const { lied, error } = await told(ada, (account) => ({
+    const { lied, error } = await syncLying(ada, (account) => ({
       ...account,
       duties: {
         read: async () => ({
@@ -189,7 +189,7 @@ describe('members', () => {
     const id = await ada.connect()
     await ada.invite(id, { user_id: bob.id })
     const consent = await consentFor(eve, ada, id)
-    const { lied } = await told(ada, (account) => ({
+    const { lied } = await syncLying(ada, (account) => ({
       ...account,
       duties: {
         read: async () => ({
@@ -208,7 +208,7 @@ describe('key logs and envelopes', () => {
     const id = await ada.connect()
     await ada.invite(id, { user_id: bob.id })
     await bob.approve()
-    const { lied, error } = await told(ada, (account) => ({
+    const { lied, error } = await syncLying(ada, (account) => ({
       ...account,
       keyLogs: {
         ...account.keyLogs,
@@ -226,7 +226,7 @@ describe('key logs and envelopes', () => {
     const [keys, device] = [newDeviceKeys(), newId('dev_', world.clock.ms)]
     // The device signs its own addition: no device of Bob’s signed it.
     const forged = forgedAddition(bob.id, entries, { id: device, keys })
-    const { error } = await told(ada, (account) => ({
+    const { error } = await syncLying(ada, (account) => ({
       ...restless(account),
       keyLogs: {
         ...account.keyLogs,
@@ -268,7 +268,7 @@ describe('key logs and envelopes', () => {
         secret: async () => [await sealedBy(ada, bob, id, randomBytes(32))],
       }[swap]
       const envelopes = await wrong()
-      const { lied, error } = await told(bob, (account) => ({
+      const { lied, error } = await syncLying(bob, (account) => ({
         ...account,
         envelopes: { ...account.envelopes, read: async () => ({ envelopes: [...envelopes] }) },
       }))
@@ -280,7 +280,12 @@ describe('key logs and envelopes', () => {
 })
 
 /** Returns an envelope from a dishonest member, who chooses the secret. */
-async function sealedBy(by: Desk, to: Desk, connection: string, k: Uint8Array): Promise<string> {
+async function sealedBy(
+  by: DeviceUser,
+  to: DeviceUser,
+  connection: string,
+  k: Uint8Array,
+): Promise<string> {
   const { entries } = await by.account().rosters.read({ connection })
   const logs = new Map(
     await Promise.all(
@@ -292,7 +297,7 @@ async function sealedBy(by: Desk, to: Desk, connection: string, k: Uint8Array): 
   )
   const roster = verifyRoster(connection, entries, logs)
   const { device } = recipientsOf(roster, logs).find(({ account }) => account === to.id)!
-  const { seal } = await to.seat.identity()!.keys()
+  const { seal } = await to.deviceSession.identity()!.keys()
   const sealed = { recipient: device.id, kid: device.seal, publicKey: seal.publicKey }
   return sealEnvelope(roster, new Uint8Array(k), sealed)
 }

@@ -12,22 +12,22 @@ import { rotateNow } from '../../../src/device/connections/members.ts'
 import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { honest, lied, showingEnvelopes } from '../../world/lies.ts'
-import { type Desk, connected, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, verifies, worldOf } from '../../world/world.ts'
 
-const epochOf = ({ state }: Desk, id: string) => {
+const epochOf = ({ state }: DeviceUser, id: string) => {
   const { connection, epoch, epochHead } = rememberedRoster(state, id)!.roster
   return { connection, epoch, epochHead }
 }
 
 /** Returns Bob’s device, to which an envelope is sealed. */
-async function recipient(bob: Desk) {
+async function recipient(bob: DeviceUser) {
   const { identity } = bob.device()
   const { publicKey } = (await identity.keys()).seal
   return { recipient: bob.deviceId, kid: sealKeyId(publicKey), publicKey }
 }
 
-const envelopesOf = async (desk: Desk, id: string) =>
-  (await desk.account().envelopes.read({ connection: id })).envelopes
+const envelopesOf = async (user: DeviceUser, id: string) =>
+  (await user.account().envelopes.read({ connection: id })).envelopes
 
 /** Returns an envelope with changed members. */
 const changed = (envelope: string, change: (members: Record<string, unknown>) => object) => {
@@ -37,8 +37,8 @@ const changed = (envelope: string, change: (members: Record<string, unknown>) =>
 const shorter = (text: unknown) => encodeBase64url(decodeBase64url(String(text)).slice(1))
 
 interface Scene {
-  readonly ada: Desk
-  readonly bob: Desk
+  readonly ada: DeviceUser
+  readonly bob: DeviceUser
   readonly id: string
   /** The envelope of an earlier epoch; `now` is the current one. */
   readonly before: string
@@ -159,29 +159,29 @@ describe('an invalid envelope', () => {
 
   it('corrupted by a member: the device deletes it at the server, and another is sealed', async (t) => {
     const { world, ada, bob, id } = await scene(t)
-    const spoiled = (envelope: string) =>
+    const damaged = (envelope: string) =>
       JSON.parse(envelope).recipient === bob.deviceId
         ? changed(envelope, () => ({ ct: encodeBase64url(new Uint8Array(48)) }))
         : envelope
-    const spoiling = ada.restart((account) => ({
+    const damaging = ada.restart((account) => ({
       ...account,
       rosters: {
         ...account.rosters,
         append: ({ connection, body: { entry, envelopes } }) =>
           account.rosters.append({
             connection,
-            body: { entry, envelopes: envelopes.map(spoiled) },
+            body: { entry, envelopes: envelopes.map(damaged) },
           }),
       },
     }))
-    await rotateNow(spoiling.device(), spoiling.account(), id)
+    await rotateNow(damaging.device(), damaging.account(), id)
     const { error } = await bob.device().sync.run('request')
     assert.match(error ?? '', /refused \(open_failed\)/)
     assert.deepEqual(await envelopesOf(bob, id), [])
-    await honest(spoiling)
+    await honest(damaging)
     await bob.sync()
     world.later()
-    assert(await verifies(bob, spoiling, id))
+    assert(await verifies(bob, damaging, id))
   })
 
   it('withheld: secret_missing, and an honest server delivers it', async (t) => {

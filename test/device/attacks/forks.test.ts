@@ -10,7 +10,7 @@ import { Refusal } from '../../../src/crypto/refusal.ts'
 import { remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { AppError } from '../../../src/errors.ts'
 import { gate } from '../enrolled.ts'
-import { type Desk, connected, takenIn, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, joinMembers, verifies, worldOf } from '../../world/world.ts'
 import { rejects } from '../../rejects.ts'
 import { instead, restless } from '../../world/interceptor.ts'
 
@@ -22,21 +22,24 @@ const isSealedTo = (device: string) => (envelope: string) =>
   readEnvelope(envelope).recipient === device
 
 /** Makes an entry of Bob, an owner, that the account server hides from all other accounts. */
-async function hiddenEntry(t: TestContext, sign: (bob: Desk, id: string, cy: Desk) => unknown) {
+async function hiddenEntry(
+  t: TestContext,
+  sign: (bob: DeviceUser, id: string, cy: DeviceUser) => unknown,
+) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
-  await takenIn(ada, id, [bob, cy])
+  await joinMembers(ada, id, [bob, cy])
   await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
   await bob.sync()
-  const kept = gate<Appended>()
+  const stored = gate<Appended>()
   const hiding = bob.restart(
     instead('rosters', 'append', () => async ({ body }) => {
-      kept.resolve(body)
+      stored.resolve(body)
       return acknowledged()
     }),
   )
   await sign(hiding, id, cy)
-  return { world, ada, bob: hiding, cy, id, hidden: await kept.promise }
+  return { world, ada, bob: hiding, cy, id, hidden: await stored.promise }
 }
 
 /**
@@ -44,12 +47,12 @@ async function hiddenEntry(t: TestContext, sign: (bob: Desk, id: string, cy: Des
  * While its next entry is on the way, the server shows a sync the hidden entry in its place.
  * @returns also the entry that the device signed
  */
-async function deceived({ ada, id, hidden }: { ada: Desk; id: string; hidden: Appended }) {
+async function deceived({ ada, id, hidden }: { ada: DeviceUser; id: string; hidden: Appended }) {
   const known = await ada.account().rosters.read({ connection: id })
   const { envelopes } = await ada.account().envelopes.read({ connection: id })
   const own = gate<string>()
   let shows = false
-  const lied: Desk = ada.restart((account) => ({
+  const lied: DeviceUser = ada.restart((account) => ({
     ...restless(account),
     rosters: {
       ...account.rosters,
@@ -75,17 +78,17 @@ async function deceived({ ada, id, hidden }: { ada: Desk; id: string; hidden: Ap
  * Checks that both histories are stored and that no member verifies here, now or after a restart.
  */
 async function isForked(
-  desk: Desk,
-  { bob, cy, id }: { bob: Desk; cy: Desk; id: string },
+  user: DeviceUser,
+  { bob, cy, id }: { bob: DeviceUser; cy: DeviceUser; id: string },
   entries: readonly string[],
 ) {
-  const { state } = desk
-  const kept = [
+  const { state } = user
+  const stored = [
     state.logs.head('roster', id)?.entry,
     ...state.forks.read(id).map(({ entry }) => entry),
   ]
-  assert.deepEqual(new Set(kept), new Set(entries))
-  for (const here of [desk, desk.restart()]) {
+  assert.deepEqual(new Set(stored), new Set(entries))
+  for (const here of [user, user.restart()]) {
     assert.equal(here.words(id), null)
     for (const speaker of [bob, cy]) {
       const { verified, conclusive, reasons } = await here.hears(speaker.words(id))
@@ -104,10 +107,10 @@ describe('a fork around the device’s own entry is detected, and a removed memb
   for (const [what, sign] of [
     [
       'a change of a role',
-      (bob: Desk, id: string, cy: Desk) =>
+      (bob: DeviceUser, id: string, cy: DeviceUser) =>
         setRole(bob.device(), bob.account(), id, { member: cy.id, role: 'owner' }),
     ],
-    ['a rotation', (bob: Desk, id: string) => rotateNow(bob.device(), bob.account(), id)],
+    ['a rotation', (bob: DeviceUser, id: string) => rotateNow(bob.device(), bob.account(), id)],
   ] as const)
     it(`Bob signed ${what}, and a sync receives that entry while the removal of Bob is being sent`, async (t) => {
       const forking = await hiddenEntry(t, sign)

@@ -10,7 +10,7 @@ import { remove } from '../../../src/device/connections/members.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { forgedEntry, honest, lied, membersOf, placeOf, showing } from '../../world/lies.ts'
 import {
-  type Desk,
+  type DeviceUser,
   type World,
   connected,
   consentFor,
@@ -22,9 +22,9 @@ import { instead } from '../../world/interceptor.ts'
 
 interface Scene {
   readonly world: World
-  readonly ada: Desk
-  readonly bob: Desk
-  readonly eve: Desk
+  readonly ada: DeviceUser
+  readonly bob: DeviceUser
+  readonly eve: DeviceUser
   readonly id: string
 }
 

@@ -11,15 +11,15 @@ import { parseId } from '../../../src/crypto/encoding/id.ts'
 import { wordsAt } from '../../../src/crypto/words.ts'
 import { guestCodes } from '../../../src/handlers/guest-codes.ts'
 import { at } from '../../world/requests.ts'
-import { type Desk, worldOf } from '../../world/world.ts'
+import { type DeviceUser, worldOf } from '../../world/world.ts'
 
 const HOUR_S = 3600
 
-const made = (desk: Desk) =>
-  guestCodes.create({ body: { label: 'Plumber', expires_in: HOUR_S } }, at(desk))
+const made = (user: DeviceUser) =>
+  guestCodes.create({ body: { label: 'Plumber', expires_in: HOUR_S } }, at(user))
 
 /** Returns the words that a guest reads by the link at a time in Unix milliseconds. */
-function saidBy({ id, url }: { id: string; url: string }, ms: number): string {
+function wordsOf({ id, url }: { id: string; url: string }, ms: number): string {
   const subject = parseId('gst_', id)
   const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
   const read = codeReader(codeKey({ label: LABEL.guest, key, subject, epoch: 1, head: ZERO_HEAD }))
@@ -47,8 +47,8 @@ describe('a guest code that the account server lists with other values', () => {
     const external_member = { id: 'ext_00000000000000000000000000', display_name: 'Mum' }
     const there = ada.restart(listing({ label: 'Mum', external_member }))
     await there.sync()
-    const heard = await there.hears(saidBy(guest, world.clock.ms))
-    assert.equal(heard.summary, 'Verified: the words of guest "Plumber".')
+    const verified = await there.hears(wordsOf(guest, world.clock.ms))
+    assert.equal(verified.summary, 'Verified: the words of guest "Plumber".')
     const { items } = await guestCodes.list({ limit: 50 }, at(there))
     assert.equal(items[0]?.label, 'Plumber')
   })
@@ -61,7 +61,7 @@ describe('a guest code that the account server lists with other values', () => {
     await there.sync()
     world.later(61)
     await there.sync()
-    assert.equal((await there.hears(saidBy(guest, world.clock.ms))).verified, false)
+    assert.equal((await there.hears(wordsOf(guest, world.clock.ms))).verified, false)
   })
 
   it('expires earlier if the server lists an earlier time', async (t) => {
@@ -70,9 +70,9 @@ describe('a guest code that the account server lists with other values', () => {
     const soon = new Date(world.clock.ms + 5 * 60_000).toISOString()
     const there = ada.restart(listing({ expires_at: soon }))
     await there.sync()
-    assert.equal((await there.hears(saidBy(guest, world.clock.ms))).verified, true)
+    assert.equal((await there.hears(wordsOf(guest, world.clock.ms))).verified, true)
     world.later(6)
-    assert.equal((await there.hears(saidBy(guest, world.clock.ms))).verified, false)
+    assert.equal((await there.hears(wordsOf(guest, world.clock.ms))).verified, false)
   })
 
   it('has the requested values, although the answer to its creation has others', async (t) => {
@@ -92,9 +92,9 @@ describe('a guest code that the account server lists with other values', () => {
     await there.sync()
     const guest = await made(there)
     assert.deepEqual([guest.label, guest.state], ['Plumber', 'active'])
-    const heard = await there.hears(saidBy(guest, world.clock.ms))
-    assert.equal(heard.summary, 'Verified: the words of guest "Plumber".')
+    const verified = await there.hears(wordsOf(guest, world.clock.ms))
+    assert.equal(verified.summary, 'Verified: the words of guest "Plumber".')
     world.later(61)
-    assert.equal((await there.hears(saidBy(guest, world.clock.ms))).verified, false)
+    assert.equal((await there.hears(wordsOf(guest, world.clock.ms))).verified, false)
   })
 })

@@ -14,7 +14,7 @@ import { members } from '../../../src/handlers/connections.ts'
 import { at } from '../../world/requests.ts'
 import { gate } from '../enrolled.ts'
 import {
-  type Desk,
+  type DeviceUser,
   connected,
   consentFor,
   isIn,
@@ -33,14 +33,14 @@ async function two(t: TestContext) {
 }
 
 /** Checks that nothing is signed if the account server reports an approval by Cy. */
-async function takesNobodyIn(ada: Desk, id: string, cy: Desk, email: string | null) {
+async function takesNobodyIn(ada: DeviceUser, id: string, cy: DeviceUser, email: string | null) {
   const consent = await consentFor(cy, ada, id)
   const lied = ada.restart(sayingApproved(id, cy, consent, email))
   await lied.sync()
   assert.equal(isIn(lied, id, cy), false)
 }
 
-const withdraw = ({ id }: Invitation, desk: Desk) => invitations.withdraw({ id }, at(desk))
+const withdraw = ({ id }: Invitation, user: DeviceUser) => invitations.withdraw({ id }, at(user))
 
 const refused = async () => {
   throw new AppError('invalid_state', 'No.', { details: { state: 'approved' } })
@@ -106,7 +106,7 @@ describe('an invitation stays valid', () => {
     ['withdraw it', withdraw],
     [
       'remove the invitee',
-      ({ connection_id: id }: Invitation, ada: Desk, cy: Desk) =>
+      ({ connection_id: id }: Invitation, ada: DeviceUser, cy: DeviceUser) =>
         members.remove({ id, mid: cy.id }, at(ada)),
     ],
   ] as const)
@@ -170,7 +170,7 @@ describe('an invitation stays valid', () => {
     const { ada, cy, id } = await two(t)
     const first = await ada.invite(id, { user_id: cy.id })
     await cy.account().invitations.decline({ id: first.id })
-    const slow: Desk = ada.restart(
+    const slow: DeviceUser = ada.restart(
       instead('members', 'add', (add) => async (of) => {
         await slow.sync()
         return add(of)

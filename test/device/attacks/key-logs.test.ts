@@ -18,7 +18,7 @@ import { newDeviceKeys } from '../../crypto/keys.ts'
 import { at } from '../../world/requests.ts'
 import { T0 } from '../bench.ts'
 import { honest, lied, membersOf, showingLog } from '../../world/lies.ts'
-import { type Desk, connected, isIn, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, isIn, verifies, worldOf } from '../../world/world.ts'
 
 /** Returns a key-log entry with these members, signed by a key. */
 const signed = ({ sign }: Pick<DeviceKeyPairs, 'sign'>, members: Record<string, unknown>): string =>
@@ -74,7 +74,7 @@ async function scene(t: TestContext) {
 }
 
 /** Returns an entry with other members, signed again by the first device of Bob. */
-async function resigned(bob: Desk, entry: string, members: Record<string, unknown>) {
+async function resigned(bob: DeviceUser, entry: string, members: Record<string, unknown>) {
   const { sign } = await bob.device().identity.keys()
   return signed({ sign }, { ...membersOf(entry), ...members })
 }
@@ -92,7 +92,7 @@ function altered(entry: string, members: Record<string, unknown>): string {
 }
 
 /** Returns the entry that adds a device of the server’s, under the name of Bob’s signing key. */
-function invented(bob: Desk, entries: readonly string[]): string {
+function invented(bob: DeviceUser, entries: readonly string[]): string {
   const { kid } = bob.device().identity
   const keys = publicKeys(newDeviceKeys())
   const place = { v: 2, account: bob.id, seq: entries.length, prev: prevOf(entries.at(-1)!) }
@@ -100,7 +100,7 @@ function invented(bob: Desk, entries: readonly string[]): string {
   return signJws('keylog+jws', kid, members, newDeviceKeys().sign.secret)
 }
 
-type Forged = (bob: Desk, entries: readonly string[]) => Promise<readonly string[]>
+type Forged = (bob: DeviceUser, entries: readonly string[]) => Promise<readonly string[]>
 
 const CASES: readonly [lie: string, forged: Forged, reason: string][] = [
   [
@@ -232,7 +232,7 @@ describe('an account that is new to this device', () => {
     )
     assert(isIn(there, id, bob))
     const older = await honest(there)
-    for (const desk of [bob, phone]) await desk.sync()
+    for (const user of [bob, phone]) await user.sync()
     assert(await verifies(older, bob, id))
     world.later()
     assert(await verifies(older, phone, id))

@@ -9,36 +9,45 @@ import type { Account } from '../../../src/api/port.ts'
 import { remove, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { trustCards } from '../../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../../world/requests.ts'
-import { type Desk, connected, isIn, takenIn, three, verifies, worldOf } from '../../world/world.ts'
+import {
+  type DeviceUser,
+  connected,
+  isIn,
+  joinMembers,
+  three,
+  verifies,
+  worldOf,
+} from '../../world/world.ts'
 import { rejects } from '../../rejects.ts'
 import { away, instead } from '../../world/interceptor.ts'
 
 const DAYS = 24 * 60
 
-const follow = (desk: Desk, { id }: Desk) => trustCards.create({ body: { user_id: id } }, at(desk))
-const unfollow = (desk: Desk, { id }: Desk) => trustCards.delete({ id }, at(desk))
+const follow = (user: DeviceUser, { id }: DeviceUser) =>
+  trustCards.create({ body: { user_id: id } }, at(user))
+const unfollow = (user: DeviceUser, { id }: DeviceUser) => trustCards.delete({ id }, at(user))
 
 /** Compares the safety number and confirms it. */
-async function confirm(desk: Desk, { id }: Desk) {
-  await trustCards.list({ limit: 50 }, at(desk))
-  await confirmAt(desk, id)
+async function confirm(user: DeviceUser, { id }: DeviceUser) {
+  await trustCards.list({ limit: 50 }, at(user))
+  await confirmAt(user, id)
 }
 
 /** An account server that accepts this many more entries of rosters, and then does not answer. */
-const taking = (desk: Desk, most: number) => {
+const taking = (user: DeviceUser, most: number) => {
   let taken = 0
-  return desk.restart(
+  return user.restart(
     instead('rosters', 'append', (append) => (of) => (taken++ < most ? append(of) : away())),
   )
 }
 
 /** A device with a next sync that must succeed and sign nothing. */
-const signsNothing = (desk: Desk, more = (account: Account): Account => account) =>
-  desk.restart((account) =>
+const signsNothing = (user: DeviceUser, more = (account: Account): Account => account) =>
+  user.restart((account) =>
     instead('rosters', 'append', () => () => assert.fail('something was signed'))(more(account)),
   )
 
-const honest = (desk: Desk) => desk.restart((account) => account)
+const honest = (user: DeviceUser) => user.restart((account) => account)
 
 /**
  * Ada confirmed the new keys of Bob, and the `confirm` entry did not arrive. She has a laptop
@@ -47,7 +56,7 @@ const honest = (desk: Desk) => desk.restart((account) => account)
 async function cutOff(t: TestContext) {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await ada.connect()
-  await takenIn(ada, id, [bob, cy])
+  await joinMembers(ada, id, [bob, cy])
   const laptop = await world.further(ada, 'laptop')
   await ada.sync()
   await laptop.sync()
@@ -59,7 +68,7 @@ async function cutOff(t: TestContext) {
   return { world, ada, laptop, bob, anew, id }
 }
 
-const waiting = ({ state }: Desk) => state.invites.again().map(({ target }) => target)
+const waiting = ({ state }: DeviceUser) => state.invites.again().map(({ target }) => target)
 
 describe('a confirmation of keys that was cut off', () => {
   it('is finished by the next sync', async (t) => {
@@ -129,7 +138,7 @@ describe('keys that an owner confirmed and a follower did not', () => {
     await follow(bob, ada)
     await confirm(bob, ada)
     const forged = await world.reset('ada')
-    await takenIn(eve, id, [forged])
+    await joinMembers(eve, id, [forged])
     await bob.sync()
     world.later()
     return { world, eve, bob, forged, id }
@@ -208,7 +217,7 @@ describe('a connection’s creator', () => {
     const anew = await world.reset('ada')
     await bob.sync()
     await confirm(bob, ada)
-    for (const desk of [anew, cy]) await desk.sync()
+    for (const user of [anew, cy]) await user.sync()
     world.later()
     assert(await verifies(cy, anew, id))
     assert(await verifies(anew, bob, id))

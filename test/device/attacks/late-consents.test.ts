@@ -9,7 +9,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { Account } from '../../../src/api/port.ts'
 import { leaveOrEnd, rotateNow, setRole } from '../../../src/device/connections/members.ts'
 import { membersOf, showingLog } from '../../world/lies.ts'
-import { type Desk, isIn, newWorld, verifies } from '../../world/world.ts'
+import { type DeviceUser, isIn, newWorld, verifies } from '../../world/world.ts'
 import { away, instead } from '../../world/interceptor.ts'
 
 /** Returns Eve with a phone, which approves an invitation of Ada’s. */
@@ -17,14 +17,14 @@ async function approvedByPhone(t: TestContext) {
   const world = await newWorld(t)
   const [ada, eve] = [await world.person('ada'), await world.person('eve')]
   const phone = await world.further(eve, 'phone')
-  for (const desk of [eve, phone]) await desk.sync()
+  for (const user of [eve, phone]) await user.sync()
   const id = await ada.connect()
   await ada.invite(id, { user_id: eve.id })
   await phone.approve()
   const { joins } = await ada.account().duties.read({})
   const { seq } = await eve.device().identity.keyLog()
   /** Ada adds Eve at the place of Eve’s key log before the revocation. */
-  const takesIn = async () => {
+  const acceptAndSync = async () => {
     const knowing = showingLog(eve.id, (log) => ({
       ...log,
       entries: log.entries.slice(0, seq + 1),
@@ -38,18 +38,22 @@ async function approvedByPhone(t: TestContext) {
     assert(isIn(lied, id, eve), 'Ada took Eve in')
     return ada.restart((account) => account)
   }
-  return { world, ada, eve, phone, id, takesIn }
+  return { world, ada, eve, phone, id, acceptAndSync }
 }
 
 /** Runs a sync that must succeed; returns its report. */
-async function said(desk: Desk): Promise<string> {
-  const { ok, error } = await desk.device().sync.run('request')
+async function failure(user: DeviceUser): Promise<string> {
+  const { ok, error } = await user.device().sync.run('request')
   assert(ok, error ?? '')
   return error ?? ''
 }
 
 /** Returns the ops that an account signed in a connection. */
-async function opsOf(reader: Desk, { id: actor }: Desk, connection: string): Promise<unknown[]> {
+async function opsOf(
+  reader: DeviceUser,
+  { id: actor }: DeviceUser,
+  connection: string,
+): Promise<unknown[]> {
   const { entries } = await reader.account().rosters.read({ connection })
   return entries
     .map(membersOf)
@@ -64,60 +68,60 @@ const cut = (account: Account): Account => instead('rosters', 'append', () => aw
 
 describe('an account that is added by a consent of a device that it had revoked', () => {
   it('leaves, reports that, and signs nothing else', async (t) => {
-    const { ada, eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { ada, eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
-    const after = await takesIn()
-    assert.match(await said(eve), LEFT)
+    const after = await acceptAndSync()
+    assert.match(await failure(eve), LEFT)
     assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
     assert.equal(eve.words(id), null)
-    assert.equal(await said(eve), '')
+    assert.equal(await failure(eve), '')
     await after.sync()
     assert(!isIn(after, id, eve))
   })
 
   it('signs nothing while it cannot leave, and leaves later', async (t) => {
-    const { ada, eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { ada, eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
-    await takesIn()
+    await acceptAndSync()
     await eve.restart(cut).device().sync.run('request')
     assert.deepEqual(await opsOf(ada, eve, id), [])
-    assert.match(await said(eve.restart((account) => account)), LEFT)
+    assert.match(await failure(eve.restart((account) => account)), LEFT)
     assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
   })
 
   it('leaves also if it learns of both at once, and no remaining device has signed', async (t) => {
     const { world, ada, eve, phone, id } = await approvedByPhone(t)
-    const desk = await world.further(eve, 'desk')
-    await desk.sync()
+    const laptop = await world.further(eve, 'desk')
+    await laptop.sync()
     await ada.sync()
     const deaf = eve.restart(cut)
     await deaf.sync()
     await deaf.revoke(phone.deviceId)
-    assert.match(await said(desk), LEFT)
+    assert.match(await failure(laptop), LEFT)
     assert.deepEqual(await opsOf(ada, eve, id), ['leave'])
   })
 
   it('that is the only owner reports the options of the user, and signs nothing', async (t) => {
-    const { world, ada, eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { world, ada, eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     const cy = await world.person('cy')
     await ada.invite(id, { user_id: cy.id })
     await cy.approve()
     await eve.revoke(phone.deviceId)
-    const after = await takesIn()
+    const after = await acceptAndSync()
     await after.sync()
     await setRole(after.device(), after.account(), id, { member: eve.id, role: 'owner' })
     await leaveOrEnd(after.device(), after.account(), id)
-    const error = await said(eve)
+    const error = await failure(eve)
     assert.match(error, LEFT)
     assert.match(error, /You are the only owner/)
     assert.deepEqual(await opsOf(eve, eve, id), [])
   })
 
   it('joins again by an approval of a device in its log', async (t) => {
-    const { world, eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { world, eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
-    const after = await takesIn()
-    await said(eve)
+    const after = await acceptAndSync()
+    await failure(eve)
     world.later()
     await after.sync()
     await after.invite(id, { user_id: eve.id })
@@ -129,13 +133,13 @@ describe('an account that is added by a consent of a device that it had revoked'
   })
 
   it('stays if the user signs for the connection before the device could leave', async (t) => {
-    const { eve, phone, id, takesIn } = await approvedByPhone(t)
+    const { eve, phone, id, acceptAndSync } = await approvedByPhone(t)
     await eve.revoke(phone.deviceId)
-    await takesIn()
+    await acceptAndSync()
     await eve.restart(cut).device().sync.run('request')
     const again = eve.restart((account) => account)
     await rotateNow(again.device(), again.account(), id)
-    assert.equal(await said(again), '')
+    assert.equal(await failure(again), '')
     assert(isIn(again, id, eve))
   })
 })
@@ -154,13 +158,13 @@ describe('an account stays in a connection', () => {
 
   it('that another device learns of together with the revocation, once a remaining device signed', async (t) => {
     const { world, ada, eve, phone, id } = await approvedByPhone(t)
-    const desk = await world.further(eve, 'desk')
-    await desk.sync()
+    const laptop = await world.further(eve, 'desk')
+    await laptop.sync()
     await ada.sync()
     await eve.sync()
     await eve.revoke(phone.deviceId)
-    await desk.sync()
-    assert(isIn(desk, id, eve))
+    await laptop.sync()
+    assert(isIn(laptop, id, eve))
     assert.deepEqual(await opsOf(ada, eve, id), ['rotate'])
   })
 
@@ -175,12 +179,12 @@ describe('an account stays in a connection', () => {
     await ada.sync()
     world.later(11)
     await ada.sync()
-    const desk = await world.further(
+    const laptop = await world.further(
       eve.restart((account) => account),
       'desk',
     )
-    assert.equal(await said(desk), '')
-    assert(isIn(desk, id, eve))
+    assert.equal(await failure(laptop), '')
+    assert(isIn(laptop, id, eve))
     assert.deepEqual(await opsOf(ada, eve, id), [])
   })
 })

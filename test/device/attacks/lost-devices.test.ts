@@ -11,37 +11,44 @@ import { revoke } from '../../../src/device/session/sign-out.ts'
 import { trustCards } from '../../../src/handlers/trust-cards.ts'
 import { at, confirmAt } from '../../world/requests.ts'
 import { gate } from '../enrolled.ts'
-import { type Desk, connected, takenIn, three, verifies, worldOf } from '../../world/world.ts'
+import {
+  type DeviceUser,
+  connected,
+  joinMembers,
+  three,
+  verifies,
+  worldOf,
+} from '../../world/world.ts'
 import { away, instead } from '../../world/interceptor.ts'
 
 /**
  * Checks that the speaker’s words are inconclusive at the other device.
  * A rotation is pending there, since another holder of the secret may know the words.
  */
-async function isHeld(by: Desk, speaker: Desk, connection: string) {
+async function isHeld(by: DeviceUser, speaker: DeviceUser, connection: string) {
   const { verified, conclusive, reasons } = await by.hears(speaker.words(connection))
   assert.deepEqual([verified, conclusive, reasons], [false, false, ['rotation_pending']])
 }
 
 /** Returns a device that can append nothing to rosters now. */
-const cutOff = (desk: Desk) => desk.restart(instead('rosters', 'append', () => away))
+const cutOff = (user: DeviceUser) => user.restart(instead('rosters', 'append', () => away))
 
 /** Returns the same device with an unchanged account. */
-const honest = (desk: Desk) => desk.restart((account) => account)
+const honest = (user: DeviceUser) => user.restart((account) => account)
 
 /** Connects Ada and Bob, and gives Ada a further device that will be stolen. */
 async function theft(t: TestContext) {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
   const id = await connected(ada, bob)
   const stolen = await world.further(ada, 'phone')
-  for (const desk of [ada, stolen, bob]) await desk.sync()
+  for (const user of [ada, stolen, bob]) await user.sync()
   return { world, ada, bob, id, stolen }
 }
 
 /** Compares the safety number of an account and confirms it. */
-async function confirmKeys(desk: Desk, account: string) {
-  await trustCards.list({ limit: 50 }, at(desk))
-  await confirmAt(desk, account)
+async function confirmKeys(user: DeviceUser, account: string) {
+  await trustCards.list({ limit: 50 }, at(user))
+  await confirmAt(user, account)
 }
 
 const signedOut = { last_device: true, forget: false }
@@ -59,7 +66,7 @@ describe('an account that was reset', () => {
   it('after all its devices signed out: no words verify until an owner confirms its new keys', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
-    await takenIn(ada, id, [bob, cy])
+    await joinMembers(ada, id, [bob, cy])
     await trustCards.create({ body: { user_id: bob.id } }, at(ada))
     const bobId = bob.id
     await bob.flow.end(signedOut)
@@ -78,14 +85,14 @@ describe('an account that was reset', () => {
   for (const [how, settle] of [
     [
       'removes the account',
-      (ada: Desk, bob: string, id: string) => remove(ada.device(), ada.account(), id, bob),
+      (ada: DeviceUser, bob: string, id: string) => remove(ada.device(), ada.account(), id, bob),
     ],
-    ['confirms its new keys', (ada: Desk, bob: string) => confirmKeys(ada, bob)],
+    ['confirms its new keys', (ada: DeviceUser, bob: string) => confirmKeys(ada, bob)],
   ] as const)
     it(`in a group, no words verify until an owner ${how}`, async (t) => {
       const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
       const id = await ada.connect()
-      await takenIn(ada, id, [bob, cy])
+      await joinMembers(ada, id, [bob, cy])
       await trustCards.create({ body: { user_id: bob.id } }, at(ada))
       await world.reset('bob')
       await cy.sync()
@@ -143,7 +150,7 @@ describe('a stolen device that the thief signs out', () => {
     ['before its device synced that', async () => undefined],
     [
       'after its device synced that and could not rotate',
-      async (ada: Desk) => void (await ada.device().sync.run('request')),
+      async (ada: DeviceUser) => void (await ada.device().sync.run('request')),
     ],
   ] as const)
     it(`the owner revokes it ${when}: that succeeds and rotates, and can be repeated`, async (t) => {
@@ -189,7 +196,7 @@ describe('a stolen device that the thief signs out', () => {
     assert.equal(anew.words(id), null)
     await ada.sync()
     await confirmKeys(ada, bobId)
-    for (const desk of [anew, cy]) await desk.sync()
+    for (const user of [anew, cy]) await user.sync()
     world.later()
     assert(await verifies(cy, anew, id))
     assert(await verifies(anew, ada, id))
@@ -231,7 +238,7 @@ describe('words of a revoked device verify nowhere', () => {
       await rotateNow(bob.device(), bob.account(), id)
       await stolen.sync()
       const before = await ada.account().connections.list({ limit: 50 })
-      const [asked, held] = [gate(), gate()]
+      const [asked, paused] = [gate(), gate()]
       let isRevoked = false
       const busy = ada.restart((account) => ({
         ...account,
@@ -245,7 +252,7 @@ describe('words of a revoked device verify nowhere', () => {
             const answer = await account.keyLogs.read(of)
             if (of.account !== bob.id) return answer
             asked.resolve()
-            await held.promise
+            await paused.promise
             return answer
           },
         },
@@ -255,7 +262,7 @@ describe('words of a revoked device verify nowhere', () => {
       await asked.promise
       const runAnew: typeof sync.runAnew = (trigger) => {
         isRevoked = true
-        held.resolve()
+        paused.resolve()
         return sync.runAnew(trigger)
       }
       await revoke({ ...device, sync: { ...sync, runAnew } }, busy.account(), stolen.deviceId)
@@ -275,10 +282,10 @@ describe('words of a revoked device verify nowhere', () => {
     })
 
   /** Follows an account, as another device of the same account does. */
-  const followed = async (bob: Desk, ada: Desk) => {
+  const followed = async (bob: DeviceUser, ada: DeviceUser) => {
     await bob.account().trustCards.create({ body: { user_id: ada.id } })
   }
-  const invited = async (bob: Desk, ada: Desk) => {
+  const invited = async (bob: DeviceUser, ada: DeviceUser) => {
     const other = await bob.connect('Other')
     await bob.invite(other, { user_id: ada.id })
     await ada.approve()
@@ -287,7 +294,7 @@ describe('words of a revoked device verify nowhere', () => {
    * Returns a device with a sync in which the revocation comes after the connections were
    * fetched.
    */
-  const late = (bob: Desk, revoking: () => Promise<unknown>) =>
+  const late = (bob: DeviceUser, revoking: () => Promise<unknown>) =>
     bob
       .restart(
         instead('duties', 'read', (read) => async (of) => {
@@ -296,7 +303,7 @@ describe('words of a revoked device verify nowhere', () => {
         }),
       )
       .sync()
-  const listed = async (bob: Desk, revoking: () => Promise<unknown>) => {
+  const listed = async (bob: DeviceUser, revoking: () => Promise<unknown>) => {
     await revoking()
     await trustCards.list({ limit: 50 }, at(bob))
   }
@@ -316,7 +323,7 @@ describe('words of a revoked device verify nowhere', () => {
   it('once the revocation is in a fetched key log, here by an approval of a further device', async (t) => {
     const { world, ada, id, stolen } = await theft(t)
     const laptop = await world.further(ada, 'laptop')
-    for (const desk of [ada, laptop]) await desk.sync()
+    for (const user of [ada, laptop]) await user.sync()
     await cutOff(laptop).revoke(stolen.deviceId)
     assert.equal(ada.state.connections.get(id)?.hold, null)
     await world.further(ada, 'tablet')

@@ -13,7 +13,7 @@ import { consentTo, newDevice, newPerson, place, signer, logsOf } from '../../cr
 import { malformedEntries, malformedKeyLogEntries, signedText } from '../../crypto/malformed.ts'
 import { honest, lied, showing, showingLog } from '../../world/lies.ts'
 import { paged } from '../../world/paged.ts'
-import { type Desk, connected, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, verifies, worldOf } from '../../world/world.ts'
 
 const two = async (t: TestContext) => {
   const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
@@ -23,7 +23,7 @@ const two = async (t: TestContext) => {
 }
 
 /** Returns the next entry that a dishonest device of Bob would sign. */
-async function nextBy(bob: Desk, id: string) {
+async function nextBy(bob: DeviceUser, id: string) {
   const { roster, keyLogs } = rememberedRoster(bob.state, id)!
   const { identity } = bob.device()
   const { seq, head } = await identity.keyLog()
@@ -34,7 +34,7 @@ async function nextBy(bob: Desk, id: string) {
 }
 
 /** Returns all stored rows of logs and connections. */
-const stored = ({ state }: Desk) =>
+const stored = ({ state }: DeviceUser) =>
   ['logs', 'forks', 'connections'].map((table) =>
     JSON.stringify(state.db.prepare(`select * from ${table} order by 1, 2, 3`).all()),
   )

@@ -13,7 +13,7 @@ import { recipientsOf, verifyRoster } from '../../../src/crypto/logs/roster.ts'
 import { noWords } from '../../../src/device/connections/no-words.ts'
 import { rememberedRoster } from '../../../src/device/logs/roster-cache.ts'
 import { forgedEntry, honest, placeOf } from '../../world/lies.ts'
-import { type Desk, three, verifies } from '../../world/world.ts'
+import { type DeviceUser, three, verifies } from '../../world/world.ts'
 
 interface Row {
   readonly account: string
@@ -22,7 +22,7 @@ interface Row {
 }
 
 /** Rotates as Bob with these rows, and seals the secret to the accounts that may have it then. */
-async function rotatedBy(bob: Desk, id: string, logs: readonly Row[]): Promise<void> {
+async function rotatedBy(bob: DeviceUser, id: string, logs: readonly Row[]): Promise<void> {
   const { roster, keyLogs } = rememberedRoster(bob.state, id) ?? assert.fail('no roster')
   const [epoch, k] = [roster.epoch + 1, new Uint8Array(randomBytes(32))]
   const k_commit = keyCommitment(id, epoch, k)
@@ -38,9 +38,9 @@ async function rotatedBy(bob: Desk, id: string, logs: readonly Row[]): Promise<v
   await bob.account().rosters.append({ connection: id, body: { entry, envelopes } })
 }
 
-const ownKey = async (desk: Desk) => (await desk.device().identity.keys()).seal.publicKey
+const ownKey = async (user: DeviceUser) => (await user.device().identity.keys()).seal.publicKey
 
-const ROWS: readonly [what: string, row: (cy: Desk) => Promise<Row>][] = [
+const ROWS: readonly [what: string, row: (cy: DeviceUser) => Promise<Row>][] = [
   [
     'a seq that the log does not have',
     async (cy) => ({ account: cy.id, seq: 7, head: encodeBase64url(randomBytes(32)) }),
@@ -57,7 +57,7 @@ const ROWS: readonly [what: string, row: (cy: Desk) => Promise<Row>][] = [
 
 async function scene(t: TestContext) {
   const { world, ada, bob, cy, id } = await three(t)
-  for (const desk of [ada, bob, cy]) await desk.sync()
+  for (const user of [ada, bob, cy]) await user.sync()
   return { world, ada, bob, cy, id }
 }
 
@@ -114,7 +114,7 @@ describe('an entry that names a state of a key log that does not exist', () => {
   it('for a revocation that no other device has: it ends nothing once the true one arrives', async (t) => {
     const { world, ada, bob, cy, id } = await scene(t)
     const phone = await world.further(cy, 'phone')
-    for (const desk of [cy, phone, ada, bob]) await desk.sync()
+    for (const user of [cy, phone, ada, bob]) await user.sync()
     const row = { account: cy.id, seq: 2, head: encodeBase64url(randomBytes(32)) }
     await rotatedBy(bob, id, [row])
     await ada.sync()

@@ -13,7 +13,7 @@ import { markRestored } from '../../../src/device/identity/own-keys.ts'
 import { remove, rotateNow } from '../../../src/device/connections/members.ts'
 import { newDeviceKeys } from '../../crypto/keys.ts'
 import { honest, lied, showingLog } from '../../world/lies.ts'
-import { type Desk, connected, takenIn, verifies, worldOf } from '../../world/world.ts'
+import { type DeviceUser, connected, joinMembers, verifies, worldOf } from '../../world/world.ts'
 
 const shorter = (text: string) => encodeBase64url(decodeBase64url(text).slice(1))
 
@@ -64,7 +64,7 @@ describe('sealing keys that do not match the log', () => {
     it(`${lie}: the log is accepted, the other devices get the secret, and this one gets it later`, async (t) => {
       const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
       const id = await ada.connect()
-      await takenIn(ada, id, [cy])
+      await joinMembers(ada, id, [cy])
       await ada.invite(id, { user_id: bob.id })
       await bob.approve()
       const sealed = new Set<string>()
@@ -91,7 +91,7 @@ describe('sealing keys that do not match the log', () => {
   it('beside a cached key: a removal is signed, and the cached key gets the secret', async (t) => {
     const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
     const id = await ada.connect()
-    await takenIn(ada, id, [bob, cy])
+    await joinMembers(ada, id, [bob, cy])
     await world.further(cy, 'phone')
     const { lied: there } = await lied(
       ada,
@@ -108,24 +108,24 @@ describe('sealing keys that do not match the log', () => {
   })
 })
 
-const envelopesOf = async (desk: Desk, id: string) =>
-  (await desk.account().envelopes.read({ connection: id })).envelopes
+const envelopesOf = async (user: DeviceUser, id: string) =>
+  (await user.account().envelopes.read({ connection: id })).envelopes
 
 /** Names another sealing key of a device in the log of its account; returns the key’s id. */
 async function renewed(
-  desk: Desk,
+  user: DeviceUser,
   { publicKey }: { publicKey: Uint8Array } = newDeviceKeys().seal,
 ): Promise<string> {
-  const { identity } = desk.device()
+  const { identity } = user.device()
   const entry = renewSealKey({
     log: await identity.keyLog(),
     seal: sealKeyId(publicKey),
-    by: desk.deviceId,
+    by: user.deviceId,
     kid: identity.kid,
     seed: (await identity.keys()).sign.secret,
     at: 1,
   })
-  await desk.account().keyLogs.append({ body: { entry, seal_key: encodeBase64url(publicKey) } })
+  await user.account().keyLogs.append({ body: { entry, seal_key: encodeBase64url(publicKey) } })
   return sealKeyId(publicKey)
 }
 
@@ -150,13 +150,13 @@ describe('a sealing key that was renewed', () => {
     const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
     const id = await connected(ada, bob)
     const phone = await world.further(bob, 'phone')
-    for (const desk of [bob, phone, ada]) await desk.sync()
+    for (const user of [bob, phone, ada]) await user.sync()
     // The X25519 half of this key is of low order: the key deserialises, and every seal to it
     // fails.
     const { publicKey } = newDeviceKeys().seal
     await renewed(phone, { publicKey: publicKey.slice().fill(0, 1184) })
     await rotateNow(ada.device(), ada.account(), id)
-    for (const desk of [ada, bob, ada]) await desk.sync()
+    for (const user of [ada, bob, ada]) await user.sync()
     world.later()
     assert(await verifies(ada, bob, id))
     assert(await verifies(bob, ada, id))
@@ -166,7 +166,7 @@ describe('a sealing key that was renewed', () => {
     await phone.device().sync.run('request')
     assert.equal(phone.words(id), null)
 
-    for (const desk of [ada, phone]) await desk.sync()
+    for (const user of [ada, phone]) await user.sync()
     assert.notEqual(phone.words(id), null)
   })
 })

@@ -33,11 +33,11 @@ const answer = (b: Bench, words: string, { id }: OpenChallenge, caller: string |
   b.verifier.verify(words, caller, { challenge: id })
 
 /** Returns the words of the device’s own account for a listener. */
-const ownWords = (b: Bench, heard: Parameters<typeof wordsForListener>[2], id = CONNECTION) =>
+const ownWords = (b: Bench, given: Parameters<typeof wordsForListener>[2], id = CONNECTION) =>
   wordsForListener(
     { state: b.state, codes: b.codes, identity: { account: ME } as never },
     id,
-    heard,
+    given,
     b.clock.ms,
   )
 
@@ -47,8 +47,8 @@ describe('an answer to a challenge', () => {
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
     assert.equal(drawn.purpose.shown, SHOWN)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
-    const { verified, conclusive, purpose, matches, summary } = await answer(b, said, drawn)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
+    const { verified, conclusive, purpose, matches, summary } = await answer(b, words, drawn)
     assert.deepEqual([verified, conclusive, purpose], [true, true, SHOWN])
     assert.deepEqual(
       matches.map(({ member_id, connection_id, conclusive: sure }) => [
@@ -65,8 +65,8 @@ describe('an answer to a challenge', () => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, '', null)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-    const { purpose, summary } = await answer(b, said, drawn)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+    const { purpose, summary } = await answer(b, words, drawn)
     assert.equal(purpose, '')
     assert.match(summary, /for you alone, for no purpose\.$/)
   })
@@ -104,12 +104,12 @@ describe('an answer to a challenge', () => {
         }),
     ]),
   ]
-  for (const [name, said] of others)
+  for (const [name, words] of others)
     it(`${name}: not verified, counted as a wrong try, and the challenge is used up`, async (t) => {
       const b = bench(t)
       b.connection()
       const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
-      const failed = await answer(b, said(b, drawn), drawn, 'tok')
+      const failed = await answer(b, words(b, drawn), drawn, 'tok')
       assert.deepEqual(
         [failed.verified, failed.conclusive, failed.matches, failed.summary],
         [false, true, [], FAILED],
@@ -127,18 +127,18 @@ describe('an answer to a challenge', () => {
       const b = bench(t)
       b.connection()
       const drawn = b.challenges.draw(CONNECTION, '', null)
-      const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), window: W0 + shift })
-      assert.equal((await answer(b, said, drawn)).verified, true)
+      const words = b.answer({ speaker: BOB, challenge: wordOf(drawn), window: W0 + shift })
+      assert.equal((await answer(b, words, drawn)).verified, true)
     })
 
   it('is no answer to a check of the words for everyone', async (t) => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, '', null)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-    const { verified, matches } = await b.verifier.verify(said, null)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+    const { verified, matches } = await b.verifier.verify(words, null)
     assert.deepEqual([verified, matches], [false, []])
-    assert.equal((await answer(b, said, drawn)).verified, true)
+    assert.equal((await answer(b, words, drawn)).verified, true)
   })
 
   it('leaves the words for everyone of that minute valid, and the reverse', async (t) => {
@@ -147,19 +147,19 @@ describe('an answer to a challenge', () => {
     const check = async () => (await b.verifier.verify(b.say(CONNECTION, BOB), null)).verified
     assert.equal(await check(), true)
     const drawn = b.challenges.draw(CONNECTION, '', null)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-    assert.equal((await answer(b, said, drawn)).verified, true)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+    assert.equal((await answer(b, words, drawn)).verified, true)
   })
 
   it('does not count again if the same word is drawn twice', async (t) => {
     const b = bench(t)
     b.connection()
     const first = b.challenges.draw(CONNECTION, '', null)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(first) })
-    assert.equal((await answer(b, said, first)).verified, true)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(first) })
+    assert.equal((await answer(b, words, first)).verified, true)
     const second = b.challenges.draw(CONNECTION, '', null)
     b.state.db.exec(`update challenges set word = ${first.word} where id = '${second.id}'`)
-    const again = await answer(b, said, second)
+    const again = await answer(b, words, second)
     assert.deepEqual([again.verified, again.replayed], [false, true])
   })
 
@@ -181,8 +181,8 @@ describe('an answer to a challenge', () => {
     b.connection({ others: [BOB, CAROL] })
     for (const speaker of [BOB, CAROL]) {
       const drawn = b.challenges.draw(CONNECTION, '', null)
-      const said = b.answer({ speaker, challenge: wordOf(drawn) })
-      const { matches } = await answer(b, said, drawn)
+      const words = b.answer({ speaker, challenge: wordOf(drawn) })
+      const { matches } = await answer(b, words, drawn)
       assert.deepEqual(
         matches.map(({ member_id }) => member_id),
         [speaker],
@@ -194,8 +194,8 @@ describe('an answer to a challenge', () => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, '', null)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-    const tries = await Promise.allSettled([answer(b, said, drawn), answer(b, said, drawn)])
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+    const tries = await Promise.allSettled([answer(b, words, drawn), answer(b, words, drawn)])
     assert.deepEqual(
       tries.map(({ status }) => status),
       ['fulfilled', 'rejected'],
@@ -213,8 +213,8 @@ describe('an answer to a challenge', () => {
       b.freshness.lastSync = T0 - 2 * 3_600_000
       b.freshness.refresh = () => (syncs += 1)
       const drawn = b.challenges.draw(subject, '', null)
-      const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-      assert.equal((await answer(b, said, drawn)).verified, true)
+      const words = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+      assert.equal((await answer(b, words, drawn)).verified, true)
       assert.equal(syncs, 0)
       const again = b.challenges.draw(subject, '', null)
       const { verified, reasons } = await answer(b, WRONG, again)
@@ -226,13 +226,17 @@ describe('an answer to a challenge', () => {
     b.connection()
     b.freshness.clock = 'behind'
     const drawn = b.challenges.draw(CONNECTION, '', null)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-    const { verified, reasons } = await answer(b, said, drawn)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+    const { verified, reasons } = await answer(b, words, drawn)
     assert.deepEqual([verified, reasons], [false, ['clock_uncertain']])
     b.freshness.clock = 'steady'
     b.connection({ hold: 'rotation_pending' })
-    const held = b.challenges.draw(CONNECTION, '', null)
-    const unsure = await answer(b, b.answer({ speaker: BOB, challenge: wordOf(held) }), held)
+    const suspended = b.challenges.draw(CONNECTION, '', null)
+    const unsure = await answer(
+      b,
+      b.answer({ speaker: BOB, challenge: wordOf(suspended) }),
+      suspended,
+    )
     assert.deepEqual([unsure.verified, unsure.reasons], [false, ['rotation_pending']])
     assert.match(unsure.summary, /^Inconclusive: .*rotation_pending/)
   })
@@ -243,8 +247,8 @@ describe('an answer to a challenge', () => {
     const drawn = b.challenges.draw(CONNECTION, '', null)
     await rejects('unknown_word', answer(b, 'matador carload recedes', drawn))
     await rejects('word_count', answer(b, 'matador carload', drawn))
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-    assert.equal((await answer(b, said, drawn)).verified, true)
+    const suspended = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+    assert.equal((await answer(b, suspended, drawn)).verified, true)
   })
 
   it('shares the limit of tries with an expected speaker', async (t) => {
@@ -253,18 +257,18 @@ describe('an answer to a challenge', () => {
     for (let i = 0; i < 20; i++)
       await b.verifier.verify(WRONG, 'tok', { expect: { connection_id: CONNECTION } })
     const drawn = b.challenges.draw(CONNECTION, '', null)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-    await rejects('rate_limited', answer(b, said, drawn, 'tok'))
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+    await rejects('rate_limited', answer(b, words, drawn, 'tok'))
     // A refused attempt does not count.
-    assert.equal((await answer(b, said, drawn)).verified, true)
+    assert.equal((await answer(b, words, drawn)).verified, true)
   })
 
   it('leaves neither the purpose nor the word in any table of the state', async (t) => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
-    await answer(b, said, drawn)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
+    await answer(b, words, drawn)
     const tables = b.state.db
       .prepare("select name from sqlite_schema where type = 'table'")
       .all() as { name: string }[]
@@ -292,8 +296,8 @@ describe('a challenge for any connection', () => {
     for (let n = 1; n <= 300; n++) b.connection({ id: numbered('connection', n) })
     const drawn = b.challenges.draw(null, '', null)
     const connection = numbered('connection', 150)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), connection })
-    const { verified, matches, checked, conclusive } = await answer(b, said, drawn)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn), connection })
+    const { verified, matches, checked, conclusive } = await answer(b, words, drawn)
     assert.deepEqual([verified, checked, conclusive], [true, 301, true])
     assert.deepEqual(
       matches.map(({ connection_id }) => connection_id),
@@ -325,12 +329,12 @@ describe('a challenge for any connection', () => {
     for (let n = 1; n <= 300; n++) b.connection({ id: numbered('connection', n) })
     const drawn = b.challenges.draw(null, '', null)
     const connection = numbered('connection', 1)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), connection })
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn), connection })
     more.try = async () => {
       delete more.try
       b.challenges.use(drawn.id)
     }
-    await rejects('invalid_state', answer(b, said, drawn), { state: 'used' })
+    await rejects('invalid_state', answer(b, words, drawn), { state: 'used' })
   })
 
   it('is searched for by one caller at a time: the others find it used up, and do not search', async (t) => {
@@ -351,7 +355,7 @@ describe('a challenge for any connection', () => {
   })
 
   it('rejects a try of a device that signed out meanwhile', async (t) => {
-    const { pace } = slowPace(1, () => void (b.seat.left = true))
+    const { pace } = slowPace(1, () => void (b.session.left = true))
     const b: Bench = bench(t, { pace })
     for (let n = 1; n <= 300; n++) b.connection({ id: numbered('connection', n) })
     const drawn = b.challenges.draw(null, '', null)
@@ -427,8 +431,8 @@ describe('challenges', () => {
       .all()
       .find(({ caller, state }) => caller === null && state === 'open')!
     const drawn = b.challenges.open(last.id)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
-    assert.equal((await answer(b, said, drawn)).verified, true)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn) })
+    assert.equal((await answer(b, words, drawn)).verified, true)
   })
 
   it('for any connection count for each connection', (t) => {
@@ -446,10 +450,10 @@ describe('challenges', () => {
     const b = bench(t)
     b.connection()
     const drawn = b.challenges.draw(CONNECTION, PURPOSE, null)
-    const said = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
-    const { verified, purpose } = await answer(b.reopen(), said, drawn)
+    const words = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
+    const { verified, purpose } = await answer(b.reopen(), words, drawn)
     assert.deepEqual([verified, purpose], [true, SHOWN])
-    await rejects('invalid_state', answer(b.reopen(), said, drawn), { state: 'used' })
+    await rejects('invalid_state', answer(b.reopen(), words, drawn), { state: 'used' })
   })
 
   it('expire after fifteen minutes of uptime, and with a restart of the machine', (t) => {
@@ -483,26 +487,26 @@ describe('challenges', () => {
 })
 
 describe('words for a listener', () => {
-  const heard = { challenge: 'Matador', purpose: PURPOSE }
+  const given = { challenge: 'Matador', purpose: PURPOSE }
 
   it('are for the other member of two, and the same as a peer computes', (t) => {
     const b = bench(t)
     b.connection()
-    const said = ownWords(b, heard)
+    const own = ownWords(b, given)
     const of = { speaker: ME, challenge: 'matador', purpose: SHOWN, listener: BOB }
-    assert.equal(said?.words, b.answer(of))
-    assert.deepEqual([said?.listener, said?.listener_name, said?.purpose], [BOB, 'Bob', SHOWN])
-    assert.deepEqual(ownWords(b, { ...heard, listener: BOB }), said)
+    assert.equal(own?.words, b.answer(of))
+    assert.deepEqual([own?.listener, own?.listener_name, own?.purpose], [BOB, 'Bob', SHOWN])
+    assert.deepEqual(ownWords(b, { ...given, listener: BOB }), own)
   })
 
   it('of a group are for the named member', (t) => {
     const b = bench(t)
     b.connection({ others: [BOB, CAROL] })
-    assert.throws(() => ownWords(b, heard), /Name the member who gave the challenge/)
-    const said = [BOB, CAROL].map((listener) => ownWords(b, { ...heard, listener })?.words)
-    assert.notEqual(said[0], said[1])
+    assert.throws(() => ownWords(b, given), /Name the member who gave the challenge/)
+    const words = [BOB, CAROL].map((listener) => ownWords(b, { ...given, listener })?.words)
+    assert.notEqual(words[0], words[1])
     const of = { speaker: ME, challenge: 'matador', purpose: SHOWN, listener: CAROL }
-    assert.equal(said[1], b.answer(of))
+    assert.equal(words[1], b.answer(of))
   })
 
   for (const [name, listener] of [
@@ -512,18 +516,18 @@ describe('words for a listener', () => {
     it(`for ${name}: validation_failed`, (t) => {
       const b = bench(t)
       b.connection()
-      assert.throws(() => ownWords(b, { ...heard, listener }), { code: 'validation_failed' })
+      assert.throws(() => ownWords(b, { ...given, listener }), { code: 'validation_failed' })
     })
 
   it('do not exist for a single member, without the connection, or while it is suspended', (t) => {
     const b = bench(t)
-    assert.equal(ownWords(b, heard), null)
+    assert.equal(ownWords(b, given), null)
     b.connection({ others: [] })
-    assert.throws(() => ownWords(b, heard), /only member of this connection/)
+    assert.throws(() => ownWords(b, given), /only member of this connection/)
     b.connection({ hold: 'rotation_pending' })
-    assert.equal(ownWords(b, heard), null)
+    assert.equal(ownWords(b, given), null)
     b.vault.delete(b.connection())
-    assert.equal(ownWords(b, heard), null)
+    assert.equal(ownWords(b, given), null)
   })
 
   it('need one word of the list', (t) => {

@@ -80,8 +80,8 @@ describe('the clock of an embedded account, with no server clock to compare to',
   it('stays valid after the state moved to a machine with a longer uptime', async (t) => {
     const { device, wordsAt } = await alone(t)
     moveState(device, 10 * device.clock.ms)
-    const moved = device.reopen()
-    const { verified, reasons } = await moved.verifier.verify(wordsAt(moved.clock.ms), null)
+    const altered = device.reopen()
+    const { verified, reasons } = await altered.verifier.verify(wordsAt(altered.clock.ms), null)
     assert.deepEqual([verified, reasons], [true, []])
   })
 

@@ -97,24 +97,24 @@ describe('a clock that moved since it was measured', () => {
 
   it('requests a sync once a minute, however often it is read, without an operation id', async (t) => {
     const { first } = await far(t)
-    const look = async () => {
+    const checkClock = async () => {
       for (let i = 0; i < 5; i++) {
         await first.verifier.verify(WRONG, String(i))
         await guestCodes.list({ limit: 50 }, contextOf(first))
       }
     }
-    await look()
+    await checkClock()
     assert.deepEqual(first.soon, [])
     set(first, SPAN)
-    await look()
+    await checkClock()
     assert.deepEqual(first.soon, ['timer'])
     pass(first, MINUTE)
-    await look()
+    await checkClock()
     assert.deepEqual(first.soon, ['timer', 'timer'])
     set(first, -SPAN)
-    await look()
+    await checkClock()
     set(first, -SPAN)
-    await look()
+    await checkClock()
     assert.deepEqual(first.soon, ['timer', 'timer', 'timer'], 'another state is another reason')
   })
 
@@ -146,17 +146,17 @@ describe('a clock that moved since it was measured', () => {
     it(`${name}: the profile has no public words, and a stamp has no offset to the server`, async (t) => {
       const { first } = await far(t)
       await preferences.update({ body: { public_code: true } }, contextOf(first))
-      const said = async () => (await profile.read({}, contextOf(first))).public_code
+      const publicCode = async () => (await profile.read({}, contextOf(first))).public_code
       const clockIn = async (content: string) => {
         const act = { act: actAt(first.clock.ms) }
         const { stamp: jws } = await stamp.create({ body: { content } }, contextOf(first, {}, act))
         const [, payload = ''] = jws.split('.')
         return JSON.parse(Buffer.from(payload, 'base64url').toString()).clock
       }
-      assert.notEqual(await said(), null)
+      assert.notEqual(await publicCode(), null)
       assert.equal((await clockIn('before')).source, 'server')
       set(first, ms)
-      assert.equal(await said(), null)
+      assert.equal(await publicCode(), null)
       assert.deepEqual(await clockIn('after'), { source: 'local', offset_ms: 0 })
     })
 })

@@ -30,10 +30,10 @@ test('a code is the start of an HMAC, at every position of its key and speaker',
       fc.maxSafeNat(),
       fc.nat(3),
       (kc, speaker, window, place) => {
-        const kept = new Uint32Array(randomBytes(4 * KEPT_WORDS * 4).buffer, 0, 4 * KEPT_WORDS)
-        keepKey(kc, kept, place * KEPT_WORDS)
+        const midstates = new Uint32Array(randomBytes(4 * KEPT_WORDS * 4).buffer, 0, 4 * KEPT_WORDS)
+        keepKey(kc, midstates, place * KEPT_WORDS)
         const speakers = Buffer.concat([randomBytes(place), speaker, randomBytes(3)])
-        const code = codeUnder(kept, place * KEPT_WORDS, window, speakers, place)
+        const code = codeUnder(midstates, place * KEPT_WORDS, window, speakers, place)
         assert.equal(code, macCode(kc, window, speaker))
       },
     ),
@@ -47,8 +47,8 @@ function crowded(kc: number, window: number, speaker: number): number {
 }
 
 /** The first bytes of a key and a speaker identify them. */
-const crowdedRead: typeof codeUnder = (kept, at, window, speakers, from) =>
-  crowded(kept[at]!, window, new DataView(speakers.buffer).getUint32(from))
+const crowdedRead: typeof codeUnder = (midstates, at, window, speakers, from) =>
+  crowded(midstates[at]!, window, new DataView(speakers.buffer).getUint32(from))
 
 interface Known {
   readonly kc: Uint8Array
@@ -61,13 +61,13 @@ function scan(
   wanted: readonly number[],
   codeOf: (kc: Uint8Array, window: number, speaker: Uint8Array) => number,
 ) {
-  const said: [line: string, code: number][] = []
+  const entries: [line: string, code: number][] = []
   for (const [id, { kc, speakers }] of known)
     for (const speaker of speakers.map(speakerOf))
       for (const window of wanted)
-        said.push([`${id} ${hex(speaker)} ${window}`, codeOf(kc, window, speaker)])
+        entries.push([`${id} ${hex(speaker)} ${window}`, codeOf(kc, window, speaker)])
   return (code: number) =>
-    said
+    entries
       .filter(([, one]) => one === code)
       .map(([line]) => line)
       .toSorted()
@@ -90,9 +90,9 @@ for (const [name, read, codeOf, runs] of [
     'colliding codes',
     crowdedRead,
     (kc: Uint8Array, window: number, speaker: Uint8Array) => {
-      const kept = new Uint32Array(KEPT_WORDS)
-      keepKey(kc, kept, 0)
-      return crowded(kept[0]!, window, Buffer.from(speaker).readUInt32BE())
+      const midstates = new Uint32Array(KEPT_WORDS)
+      keepKey(kc, midstates, 0)
+      return crowded(midstates[0]!, window, Buffer.from(speaker).readUInt32BE())
     },
     150,
   ],
@@ -124,14 +124,14 @@ for (const [name, read, codeOf, runs] of [
             assert.deepEqual(
               index
                 .find(code, accepted())
-                .map((said) => `${said.id} ${hex(said.speaker)} ${said.window}`)
+                .map((entries) => `${entries.id} ${hex(entries.speaker)} ${entries.window}`)
                 .toSorted(),
               expected(code),
             )
           assert.equal(index.size(), known.size)
         }
         /** Returns current codes, and one of an earlier window. */
-        function said(): number[] {
+        function entries(): number[] {
           const [id] = known.keys()
           const one = id === undefined ? undefined : known.get(id)
           const [speaker] = one?.speakers ?? []
@@ -157,8 +157,8 @@ for (const [name, read, codeOf, runs] of [
               () => ++steps >= change.steps,
             )
           } else if (change.kind === 'turn') window += change.by
-          else agree([change.code + change.first * 2 ** 32, ...said()])
-        agree(said())
+          else agree([change.code + change.first * 2 ** 32, ...entries()])
+        agree(entries())
       }),
       { numRuns: runs },
     )
@@ -213,18 +213,18 @@ test('a prepared window is kept until another one needs its place', () => {
 
 test('a subject that is put repeatedly takes no more space, and leaves no key behind', () => {
   const pages = new Set<Uint32Array>()
-  const index = newCodeIndex((kept, ...of) => {
-    pages.add(kept)
-    return codeUnder(kept, ...of)
+  const index = newCodeIndex((midstates, ...of) => {
+    pages.add(midstates)
+    return codeUnder(midstates, ...of)
   })
   const speakers = [speakerOf(1), speakerOf(2)]
   for (let n = 0; n < 3000; n++) {
     index.put('s1', keyOf(`${n}`), speakers)
     if (n % 1000 === 0) index.prepare([4, 5, 6], never)
   }
-  const said = index.find(macCode(keyOf('2999'), 5, speakerOf(2)), [4, 5, 6])
+  const entries = index.find(macCode(keyOf('2999'), 5, speakerOf(2)), [4, 5, 6])
   assert.deepEqual(
-    said.map(({ id, window }) => [id, window]),
+    entries.map(({ id, window }) => [id, window]),
     [['s1', 5]],
   )
   assert.deepEqual([index.size(), index.codes(), pages.size], [1, 2, 1])

@@ -48,7 +48,7 @@ describe('many', () => {
     const { again, say, clock } = started(t, pace)
     const ids = Array.from({ length: MANY }, (_, n) => connectionId(n)).toSorted()
     // Some are indexed before they change, some after.
-    const [gone, renamed, left, held] = [0, 300, 500, MANY - 1].map((n) => ids[n]!) as [
+    const [gone, renamed, left, suspended] = [0, 300, 500, MANY - 1].map((n) => ids[n]!) as [
       string,
       string,
       string,
@@ -58,7 +58,7 @@ describe('many', () => {
     changed.push(
       () => void again.connection({ id: added }),
       () => void again.connection({ id: renamed, name: 'Renamed' }),
-      () => void again.connection({ id: held, hold: 'rotation_pending' }),
+      () => void again.connection({ id: suspended, hold: 'rotation_pending' }),
       () => {
         again.codes.remove(gone)
         again.state.connections.delete(gone)
@@ -75,7 +75,7 @@ describe('many', () => {
     for (const [id, hits] of [
       [gone, 0],
       [left, 0],
-      [held, 0],
+      [suspended, 0],
       [renamed, 1],
       [added, 1],
     ] as const)
@@ -83,8 +83,8 @@ describe('many', () => {
     assert.equal(find(renamed).hits[0]?.match.connection_name, 'Renamed')
     const { checked, unchecked, lacks } = find(gone)
     assert.deepEqual([checked, unchecked, lacks], [MANY - 2, 1, ['rotation_pending']])
-    again.connection({ id: held })
-    assert.deepEqual(find(held).lacks, [], 'it was listed after it was held, and counted once')
+    again.connection({ id: suspended })
+    assert.deepEqual(find(suspended).lacks, [], 'it was listed after it was held, and counted once')
   })
 
   it('a look-up that did not wait is right, too', (t) => {

@@ -72,20 +72,22 @@ it('the index and a scan return the same after any changes of data and clock', a
       }
 
       function agree(drift: number): void {
-        const held = [...connections.values()]
+        const suspended = [...connections.values()]
         const lacks = [
-          ...(held.some(({ hold, secret }) => hold === null && !secret) ? ['secret_missing'] : []),
+          ...(suspended.some(({ hold, secret }) => hold === null && !secret)
+            ? ['secret_missing']
+            : []),
           ...(['rotation_pending', 'roster_forked'] as const).filter((reason) =>
-            held.some(({ hold }) => hold === reason),
+            suspended.some(({ hold }) => hold === reason),
           ),
         ]
-        const unchecked = held.filter(({ hold, secret }) => hold !== null || !secret).length
+        const unchecked = suspended.filter(({ hold, secret }) => hold !== null || !secret).length
         const live = [...guests.values()].filter((at) => at > clock.ms).length
         const window = Math.floor(clock.ms / MINUTE) + drift
-        const said = [...connections]
+        const valid = [...connections]
           .flatMap(([id, { others }]) => [ME, ...others].map((who) => first.say(id, who, window)))
           .concat([...guests.keys()].map((id) => first.say(id, id, window)))
-        for (const words of [...said, 'matador carload recede']) {
+        for (const words of [...valid, 'matador carload recede']) {
           const found = device.codes.find(indicesOf(words), clock.ms)
           assert.deepEqual(found.hits.map(whoOf).toSorted(), scan(words))
           assert.deepEqual([...found.lacks], lacks)

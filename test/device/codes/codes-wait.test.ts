@@ -62,7 +62,7 @@ it('an unknown word is rejected without a wait', async (t) => {
 })
 
 it('after a sign-out meanwhile, a verification is rejected and not logged', async (t) => {
-  const { verifier, say, state } = slow(t, ({ seat }) => void (seat.left = true))
+  const { verifier, say, state } = slow(t, ({ session }) => void (session.left = true))
   await rejects('not_signed_in', verifier.verify(say(ID, BOB), null))
   assert.deepEqual(state.verifications.page(9, null), [])
 })

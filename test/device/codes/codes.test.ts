@@ -137,9 +137,9 @@ describe('changes', () => {
   it('own words are the same object during their minute', (t) => {
     const { codes, connection, clock } = bench(t)
     connection()
-    const said = codes.toSay(CONNECTION, clock.ms)
-    assert.equal(codes.toSay(CONNECTION, clock.ms + 47_999), said)
-    assert.notEqual(codes.toSay(CONNECTION, clock.ms + 48_000), said)
+    const own = codes.toSay(CONNECTION, clock.ms)
+    assert.equal(codes.toSay(CONNECTION, clock.ms + 47_999), own)
+    assert.notEqual(codes.toSay(CONNECTION, clock.ms + 48_000), own)
     assert.equal(codes.toSay(GUEST, clock.ms), null)
   })
 

@@ -12,14 +12,14 @@ import {
 } from '../../../src/device/codes/public-code.ts'
 import { preferences, profile } from '../../../src/handlers/account.ts'
 import { at } from '../../world/requests.ts'
-import { newWorld, type Desk } from '../../world/world.ts'
+import { newWorld, type DeviceUser } from '../../world/world.ts'
 import { instead } from '../../world/interceptor.ts'
 
-const switchOn = (desk: Desk) => preferences.update({ body: { public_code: true } }, at(desk))
-const isOn = async (desk: Desk) => (await desk.account().preferences.read({})).public_code
-const secretOf = async (desk: Desk) => (await desk.account().publicCode.read({})).k
+const switchOn = (user: DeviceUser) => preferences.update({ body: { public_code: true } }, at(user))
+const isOn = async (user: DeviceUser) => (await user.account().preferences.read({})).public_code
+const secretOf = async (user: DeviceUser) => (await user.account().publicCode.read({})).k
 /** Returns the words that the device would show, independently of the account server. */
-const wordsOf = (desk: Desk) => publicWords(desk.device(), desk.device().now())
+const wordsOf = (user: DeviceUser) => publicWords(user.device(), user.device().now())
 
 /** Returns Ada with two devices that have the secret of her public code. */
 async function spoken(t: TestContext) {
@@ -43,10 +43,10 @@ describe('the public code after its account revokes a device', () => {
     const secret = await secretOf(ada)
     assert.notEqual(secret, null)
     assert.notEqual(secret, old)
-    const { public_code: said } = await profile.read({}, at(ada))
-    assert.notEqual(said, null)
+    const { public_code: own } = await profile.read({}, at(ada))
+    assert.notEqual(own, null)
     // The secret on the revoked device gives no valid words.
-    assert.notEqual((await wordsOf(laptop))?.words, said?.words)
+    assert.notEqual((await wordsOf(laptop))?.words, own?.words)
   })
 
   it('is deleted on other devices when they sync, and shared again by the device that switches it on', async (t) => {
@@ -78,11 +78,11 @@ describe('the public code after its account revokes a device', () => {
 
   it('stays on if it was switched on while a sync received that it is off', async (t) => {
     const { ada } = await spoken(t)
-    let told = false
-    const slow: Desk = ada.restart(
+    let isPublicRead = false
+    const slow: DeviceUser = ada.restart(
       instead('publicCode', 'read', (read) => async (of) => {
-        if (told) return read(of)
-        told = true
+        if (isPublicRead) return read(of)
+        isPublicRead = true
         await ada.account().preferences.update({ body: { public_code: false } })
         const answer = await read(of)
         await switchOn(slow)

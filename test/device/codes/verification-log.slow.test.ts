@@ -9,8 +9,8 @@ describe('the verification log', () => {
   it('has an entry of every outcome, without the words', async (t) => {
     const { verifier, connection, say, state, freshness } = bench(t)
     connection()
-    const said = [say(CONNECTION, BOB), say(CONNECTION, BOB), say(CONNECTION, ME), WRONG]
-    for (const words of said) await verifier.verify(words, 'tok_1')
+    const spoken = [say(CONNECTION, BOB), say(CONNECTION, BOB), say(CONNECTION, ME), WRONG]
+    for (const words of spoken) await verifier.verify(words, 'tok_1')
     freshness.offset = null
     await verifier.verify(WRONG, null)
     const entries = state.verifications.page(9, null)
@@ -24,7 +24,7 @@ describe('the verification log', () => {
         ['verified', 'tok_1', 1],
       ],
     )
-    for (const word of said.join(' ').split(' ')) assert(!JSON.stringify(entries).includes(word))
+    for (const word of spoken.join(' ').split(' ')) assert(!JSON.stringify(entries).includes(word))
   })
 
   it('is written before the answer: a verification that cannot be logged is rejected, and its words are not used up', async (t) => {

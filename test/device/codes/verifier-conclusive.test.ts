@@ -129,18 +129,18 @@ describe('conclusive', () => {
     assert.equal((await verifier.verify(say(CONNECTION, BOB), null)).verified, true)
   })
 
-  const others: [name: string, spoil: (b: ReturnType<typeof bench>) => void][] = [
+  const others: [name: string, damage: (b: ReturnType<typeof bench>) => void][] = [
     ['a missing secret', ({ guest, vault }) => vault.delete(guest())],
     ...(['rotation_pending', 'roster_forked'] as const).map((hold): (typeof others)[number] => [
       hold,
       ({ connection }) => void connection({ id: numbered('connection', 1), hold }),
     ]),
   ]
-  for (const [name, spoil] of others)
+  for (const [name, damage] of others)
     it(`${name} of another connection does not make a verified match inconclusive`, async (t) => {
       const b = bench(t)
       b.connection()
-      spoil(b)
+      damage(b)
       const answer = await b.verifier.verify(b.say(CONNECTION, BOB), null)
       assert.deepEqual([answer.verified, answer.checked, answer.unchecked], [true, 1, 1])
       // Not all known codes could be checked, but the code of the match could.
@@ -152,7 +152,7 @@ describe('conclusive', () => {
       assert.equal(answer.summary, 'Verified: the words of Bob ("Bank").')
     })
 
-  const own: [name: string, spoil: (b: ReturnType<typeof bench>) => void, reasons: string[]][] = [
+  const own: [name: string, damage: (b: ReturnType<typeof bench>) => void, reasons: string[]][] = [
     ['nothing', () => undefined, []],
     ['a clock ahead', ({ freshness }) => void (freshness.clock = 'ahead'), ['clock_uncertain']],
     ['an old sync', ({ freshness }) => void (freshness.lastSync = 0), ['sync_stale']],
@@ -166,11 +166,11 @@ describe('conclusive', () => {
       ['clock_uncertain', 'sync_stale'],
     ],
   ]
-  for (const [name, spoil, reasons] of own)
+  for (const [name, damage, reasons] of own)
     it(`a match depends on the clock, the sync and its connection: ${name}`, async (t) => {
       const b = bench(t)
       b.connection()
-      spoil(b)
+      damage(b)
       for (const speaker of [BOB, ME]) {
         const { verified, matches, summary } = await b.verifier.verify(
           b.say(CONNECTION, speaker),

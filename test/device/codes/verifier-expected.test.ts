@@ -25,10 +25,10 @@ const isBob: Expectation = { user_id: BOB }
 const isCarol: Expectation = { user_id: CAROL }
 
 /** Words by their subject and speaker; a guest speaks those of a guest code. */
-type Said = readonly [subject: string, speaker: string]
+type Speaker = readonly [subject: string, speaker: string]
 
 describe('an expected speaker', () => {
-  const cases: [name: string, expect: Expectation, said: Said, found: string | null][] = [
+  const cases: [name: string, expect: Expectation, said: Speaker, found: string | null][] = [
     ['a connection, and its member speaks', inBank, [CONNECTION, BOB], BOB],
     ['a group, and one of its members speaks', inFamily, [FAMILY, CAROL], CAROL],
     ['a group, and another member speaks', inFamily, [FAMILY, BOB], BOB],
@@ -66,15 +66,15 @@ describe('an expected speaker', () => {
 
   it('words of unexpected speakers get exactly the answer of unknown words', async (t) => {
     const b = known(bench(t))
-    const others: Said[] = [
+    const others: Speaker[] = [
       [FAMILY, BOB],
       [FAMILY, CAROL],
       [FAMILY, ME],
       [GUEST, GUEST],
     ]
     const nobody = await b.verifier.verify(WRONG, null, { expect: inBank })
-    for (const said of others) {
-      const answer = await b.verifier.verify(b.say(...said), null, { expect: inBank })
+    for (const words of others) {
+      const answer = await b.verifier.verify(b.say(...words), null, { expect: inBank })
       assert.deepEqual(answer, nobody)
     }
     const [first, ...rest] = b.state.verifications.page(9, null)
@@ -182,9 +182,9 @@ describe('a conclusive answer about an expected speaker', () => {
       b.connection({ hold })
       const ask = async (expect: Expectation) =>
         reasonsOf(await b.verifier.verify(WRONG, null, { expect }))
-      const held = { conclusive: false, reasons: [hold] }
-      assert.deepEqual(await ask(inBank), { ...held, checked: 0, unchecked: 1 })
-      assert.deepEqual(await ask(isBob), { ...held, checked: 1, unchecked: 1 })
+      const suspended = { conclusive: false, reasons: [hold] }
+      assert.deepEqual(await ask(inBank), { ...suspended, checked: 0, unchecked: 1 })
+      assert.deepEqual(await ask(isBob), { ...suspended, checked: 1, unchecked: 1 })
       const good = { conclusive: true, reasons: [], checked: 1, unchecked: 0 }
       assert.deepEqual(await ask(inFamily), good)
       assert.deepEqual(await ask(isCarol), good)
@@ -223,7 +223,7 @@ describe('a conclusive answer about an expected speaker', () => {
 
 it('a verification with an expected speaker finds what an unrestricted one finds of that speaker', async (t) => {
   const b = known(bench(t))
-  const speakers: Said[] = [
+  const speakers: Speaker[] = [
     [CONNECTION, BOB],
     [CONNECTION, ME],
     [FAMILY, BOB],
@@ -234,10 +234,10 @@ it('a verification with an expected speaker finds what an unrestricted one finds
   ]
   const window = Math.floor(b.clock.ms / 60_000)
   for (const expect of [inBank, inFamily, isBob, isCarol])
-    for (const said of speakers)
+    for (const speaker of speakers)
       for (const shift of [-2, -1, 0, 1, 2]) {
         // Each check uses up the words, so each one runs on a device that has used none.
-        const words = b.say(...said, window + shift)
+        const words = b.say(...speaker, window + shift)
         const { verifier } = b.reopen()
         const forget = () =>
           b.state.db.exec(

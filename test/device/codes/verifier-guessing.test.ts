@@ -157,7 +157,7 @@ describe('wrong words in a row', () => {
   it('the error names the length of the pause, how to end the row, and what to do meanwhile', async (t) => {
     const b = bench(t)
     b.connection()
-    for (const [caller, asked, whose, otherwise] of [
+    for (const [caller, asked, holder, otherwise] of [
       ['tok_a', {}, 'a token', /Until then, .*"countersignd verify"/],
       [null, {}, 'the command line', /Until then, .*"countersignd verify --expect"/],
       [null, EXPECT, 'the command line', /ask for the words again/],
@@ -169,7 +169,7 @@ describe('wrong words in a row', () => {
         await b.verifier.verify(WRONG, caller, asked)
       }
       await assert.rejects(b.verifier.verify(WRONG, caller, asked), ({ message }: AppError) => {
-        assert.match(message, new RegExp(`103 in a row from ${whose}. Try again in 8 min\\.`))
+        assert.match(message, new RegExp(`103 in a row from ${holder}. Try again in 8 min\\.`))
         assert.match(message, /Correct words then end the pauses/)
         assert.match(message, otherwise)
         return true

@@ -32,8 +32,8 @@ describe('spellings of words', () => {
     })
 
   it('the error for an unknown word names the word and similar ones', async (t) => {
-    const heard = bench(t).verifier.verify('matador carlod recede', null)
-    const { details } = await rejects('unknown_word', heard, { word: 'carlod' })
+    const verified = bench(t).verifier.verify('matador carlod recede', null)
+    const { details } = await rejects('unknown_word', verified, { word: 'carlod' })
     assert(details.suggestions?.includes('carload'))
   })
 })

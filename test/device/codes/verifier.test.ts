@@ -54,9 +54,9 @@ describe('directional', () => {
     const { verifier, guest, say, codes, clock } = bench(t)
     guest()
     assert.equal(codes.own(GUEST, clock.ms)?.words, say(GUEST, ME))
-    const heard = await verifier.verify(say(GUEST, GUEST), 'tok')
-    assert.deepEqual([heard.verified, heard.matches[0]?.guest_code_id], [true, GUEST])
-    assert.equal(heard.summary, 'Verified: the words of guest "Ann".')
+    const verified = await verifier.verify(say(GUEST, GUEST), 'tok')
+    assert.deepEqual([verified.verified, verified.matches[0]?.guest_code_id], [true, GUEST])
+    assert.equal(verified.summary, 'Verified: the words of guest "Ann".')
     const echo = await verifier.verify(say(GUEST, ME), 'tok')
     assert.deepEqual([echo.verified, echo.echo], [false, true])
     assert.equal(echo.summary, 'Your own words for this guest, repeated back: no proof.')
@@ -76,11 +76,11 @@ describe('directional', () => {
       [first, W0],
       [first.reopen(), W0 + 1],
     ] as const) {
-      const heard = await verifier.verify(first.say(GUEST, GUEST, window), null)
-      assert.equal(heard.summary, 'Verified: the words of guest "Mum" (Maria Muster).')
-      assert.deepEqual(heard.matches[0]?.external_member, externalMember)
+      const verified = await verifier.verify(first.say(GUEST, GUEST, window), null)
+      assert.equal(verified.summary, 'Verified: the words of guest "Mum" (Maria Muster).')
+      assert.deepEqual(verified.matches[0]?.external_member, externalMember)
       const [logged] = first.state.verifications.page(1, null)
-      const { conclusive: _, name_source: __, name_marks: ___, ...match } = heard.matches[0]!
+      const { conclusive: _, name_source: __, name_marks: ___, ...match } = verified.matches[0]!
       assert.deepEqual(logged?.matches, [match])
     }
     const echo = await first.verifier.verify(first.say(GUEST, ME), null)

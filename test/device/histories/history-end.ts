@@ -11,29 +11,32 @@ import { leaveConnection } from '../../../src/handlers/connections.ts'
 import { cameBack, checkRoles, toInvite } from './history-roles.ts'
 import { confirmNow, isStolen, paperInForce, type Scene, syncNamed } from './history-steps.ts'
 import { activeIn, hasSecret, memberIn, type Truth, truthOf, truths } from './history-truth.ts'
-import type { Seat } from '../session/sessions.ts'
+import type { Participant } from '../session/sessions.ts'
 
 /** Three rounds give every owner a turn, and every member its wait. */
 const QUIET = 3
 const MOST_ROUNDS = 20
 
-export const liveOf = ({ seats }: Scene): Seat[] => seats.filter(({ revoked }) => !revoked)
+export const liveOf = ({ participants }: Scene): Participant[] =>
+  participants.filter(({ revoked }) => !revoked)
 
 /** Updates `revoked` of every device from the key logs. */
 export function noteRevoked(scene: Scene): void {
-  for (const seat of scene.seats)
-    seat.revoked = !activeIn(scene, seat.identity.account).includes(seat.identity.device)
+  for (const participant of scene.participants)
+    participant.revoked = !activeIn(scene, participant.identity.account).includes(
+      participant.identity.device,
+    )
 }
 
 /** Checks that a device never replaces a stored roster by a shorter or different one. */
-export function neverBack({ seats, server }: Scene): void {
-  for (const seat of seats)
-    for (const id of new Set([...server.rosters.ids(), ...seat.seen.keys()])) {
-      const now = seat.state.logs.read('roster', id)
-      const before = seat.seen.get(id) ?? []
-      const isForgotten = now.length === 0 && seat.state.connections.get(id) === null
+export function neverBack({ participants, server }: Scene): void {
+  for (const participant of participants)
+    for (const id of new Set([...server.rosters.ids(), ...participant.seen.keys()])) {
+      const now = participant.state.logs.read('roster', id)
+      const before = participant.seen.get(id) ?? []
+      const isForgotten = now.length === 0 && participant.state.connections.get(id) === null
       if (!isForgotten) assert.deepEqual(now.slice(0, before.length), before, 'a roster went back')
-      seat.seen.set(id, now)
+      participant.seen.set(id, now)
     }
 }
 
@@ -58,7 +61,7 @@ async function rest(scene: Scene): Promise<void> {
   }
 }
 
-const isForked = ({ state }: Seat, id: string) => state.forks.has(id)
+const isForked = ({ state }: Participant, id: string) => state.forks.has(id)
 
 /**
  * Returns the devices that may continue a connection: of a confirmed member, without a detected
@@ -66,11 +69,11 @@ const isForked = ({ state }: Seat, id: string) => state.forks.has(id)
  */
 const wholeIn = (scene: Scene, truth: Truth) =>
   liveOf(scene).filter(
-    (seat) =>
-      memberIn(truth, seat) !== undefined &&
-      !truth.unconfirmed.includes(seat.identity.account) &&
-      !isForked(seat, truth.id) &&
-      !dismissed(seat.state).has(truth.id),
+    (participant) =>
+      memberIn(truth, participant) !== undefined &&
+      !truth.unconfirmed.includes(participant.identity.account) &&
+      !isForked(participant, truth.id) &&
+      !dismissed(participant.state).has(truth.id),
   )
 
 /** Returns a device that may decide for an owner who has not lost the account to a thief. */
@@ -78,8 +81,9 @@ const deciding = (scene: Scene, truth: Truth) =>
   truth.ended
     ? undefined
     : wholeIn(scene, truth).find(
-        (seat) =>
-          memberIn(truth, seat)?.role === 'owner' && !isStolen(scene, seat.identity.account),
+        (participant) =>
+          memberIn(truth, participant)?.role === 'owner' &&
+          !isStolen(scene, participant.identity.account),
       )
 
 /** Lets owners remove accounts that came back by a fork, if their devices report that. */
@@ -114,7 +118,7 @@ async function decide(scene: Scene): Promise<void> {
 /** Lets owners with a stolen account reset it with the recovery key, if they have one. */
 async function undoThefts(scene: Scene): Promise<void> {
   for (const owner of [0, 1, 2]) {
-    const { identity } = scene.seats.find((one) => one.owner === owner)!
+    const { identity } = scene.participants.find((one) => one.owner === owner)!
     const paper = paperInForce(scene, identity.account)
     if (!isStolen(scene, identity.account) || paper === null) continue
     await scene.comeBack(owner, { paper, isThief: false })
@@ -144,18 +148,25 @@ export async function settle(scene: Scene, isSecond: boolean): Promise<void> {
 async function haveSecret(scene: Scene, truth: Truth): Promise<void> {
   if (truth.ended || truth.held.length > 0) return
   const whole = wholeIn(scene, truth)
-  const [lacking] = whole.filter((seat) => !hasSecret(truth, seat))
+  const [lacking] = whole.filter((participant) => !hasSecret(truth, participant))
   if (lacking === undefined) return
   const { code } = await noWords(lacking.device, lacking.account, truth.id)
   assert.equal(code, 'secret_unavailable')
-  assert(!whole.some((seat) => hasSecret(truth, seat)), 'who has the secret seals it to the others')
+  assert(
+    !whole.some((participant) => hasSecret(truth, participant)),
+    'who has the secret seals it to the others',
+  )
   await rotateNow(lacking.device, lacking.account, truth.id)
 }
 
 /** Returns the reason why a device has no words; null if it has words. */
-async function reasonOf(scene: Scene, seat: Seat, id: string): Promise<string | null> {
-  if (seat.device.codes.toSay(id, scene.clock.ms) !== null) return null
-  const { code, details } = await noWords(seat.device, seat.account, id)
+async function reasonOf(
+  scene: Scene,
+  participant: Participant,
+  id: string,
+): Promise<string | null> {
+  if (participant.device.codes.toSay(id, scene.clock.ms) !== null) return null
+  const { code, details } = await noWords(participant.device, participant.account, id)
   return typeof details.state === 'string' ? details.state : code
 }
 
@@ -163,29 +174,30 @@ async function reasonOf(scene: Scene, seat: Seat, id: string): Promise<string | 
  * Checks that a device with two histories reports them and keeps the evidence.
  * It must replace the connection if it may.
  */
-async function checkFork(scene: Scene, seat: Seat, id: string): Promise<void> {
-  const { state, identity } = seat
-  assert.equal(await reasonOf(scene, seat, id), 'roster_forked')
+async function checkFork(scene: Scene, participant: Participant, id: string): Promise<void> {
+  const { state, identity } = participant
+  assert.equal(await reasonOf(scene, participant, id), 'roster_forked')
   assert(scene.split.has(id), 'no fork where the server made none')
   const entries = state.logs.read('roster', id)
   const [other] = state.forks.read(id)
   assert(other !== undefined && other.entry !== entries[other.seq], 'both histories are kept')
   const branch = truthOf(scene, id, { entries })
-  const isOwner = memberIn(branch, seat)?.role === 'owner'
+  const isOwner = memberIn(branch, participant)?.role === 'owner'
   const isConfirmed = !branch.unconfirmed.includes(identity.account)
   const mayReplace =
-    isOwner && isConfirmed && !branch.ended && toInvite(scene, seat, branch).length > 0
+    isOwner && isConfirmed && !branch.ended && toInvite(scene, participant, branch).length > 0
   if (mayReplace) assert.notEqual(state.replacements.inPlaceOf(id), null, 'an owner replaces it')
 }
 
 /**
  * Checks a device’s reason against the result of the second implementation for the connection.
  */
-function assertReason(scene: Scene, seat: Seat, truth: Truth, reason: string): void {
+function assertReason(scene: Scene, participant: Participant, truth: Truth, reason: string): void {
   const { unconfirmed, members, ended } = truth
   const isDoubtful = unconfirmed.length > 0 || members.some((one) => isStolen(scene, one.account))
   if (reason === 'ended') assert(ended)
-  else if (reason === 'member_returned') assert.notDeepEqual(cameBack(scene, seat, truth), [])
+  else if (reason === 'member_returned')
+    assert.notDeepEqual(cameBack(scene, participant, truth), [])
   else {
     assert.match(reason, /^(changed_unverified|rotation_pending)$/)
     assert(isDoubtful, reason)
@@ -195,11 +207,11 @@ function assertReason(scene: Scene, seat: Seat, truth: Truth, reason: string): v
 /**
  * Returns whether a device that may continue agrees with the others. If not, checks its reason.
  */
-async function agrees(scene: Scene, truth: Truth, seat: Seat): Promise<boolean> {
-  const { state } = seat
-  const reason = await reasonOf(scene, seat, truth.id)
+async function agrees(scene: Scene, truth: Truth, participant: Participant): Promise<boolean> {
+  const { state } = participant
+  const reason = await reasonOf(scene, participant, truth.id)
   if (reason !== null) {
-    assertReason(scene, seat, truth, reason)
+    assertReason(scene, participant, truth, reason)
     return false
   }
   assert.deepEqual([truth.held, truth.rotation_pending, truth.ended], [[], false, false])
@@ -210,20 +222,20 @@ async function agrees(scene: Scene, truth: Truth, seat: Seat): Promise<boolean> 
     row?.members.map(({ user_id }) => user_id),
     truth.members.map(({ account }) => account),
   )
-  assert(hasSecret(truth, seat), 'the words are those of the epoch')
+  assert(hasSecret(truth, participant), 'the words are those of the epoch')
   return true
 }
 
 /** Checks that the words of one device verify at every device of another account. */
-async function hears(scene: Scene, id: string, those: readonly Seat[]): Promise<void> {
+async function hears(scene: Scene, id: string, those: readonly Participant[]): Promise<void> {
   const [speaker] = those
   if (speaker === undefined) return
   scene.clock.ms += 60_000
-  const said = speaker.device.codes.toSay(id, scene.clock.ms)
-  assert(said !== null)
+  const speech = speaker.device.codes.toSay(id, scene.clock.ms)
+  assert(speech !== null)
   for (const { identity, device } of those) {
     if (identity.account === speaker.identity.account) continue
-    const { verified, matches } = await device.verifier.verify(said.words, null)
+    const { verified, matches } = await device.verifier.verify(speech.words, null)
     assert.equal(verified, true)
     assert(matches.some((match) => match.connection_id === id))
   }
@@ -233,29 +245,31 @@ async function hears(scene: Scene, id: string, those: readonly Seat[]): Promise<
 export async function check(
   scene: Scene,
   truth: Truth,
-  held: ReadonlyMap<Seat, ReadonlySet<string>>,
+  secrets: ReadonlyMap<Participant, ReadonlySet<string>>,
 ): Promise<number> {
   const { id, unconfirmed } = truth
   const whole = wholeIn(scene, truth)
-  for (const seat of liveOf(scene)) {
-    const isListed = seat.state.connections.get(id) !== null
-    if (memberIn(truth, seat) === undefined) assert(!isListed, 'a former member still has it')
-    else if (isForked(seat, id)) {
-      if (isListed) await checkFork(scene, seat, id)
-    } else if (isListed && unconfirmed.includes(seat.identity.account)) {
-      const reason = await reasonOf(scene, seat, id)
+  for (const participant of liveOf(scene)) {
+    const isListed = participant.state.connections.get(id) !== null
+    if (memberIn(truth, participant) === undefined)
+      assert(!isListed, 'a former member still has it')
+    else if (isForked(participant, id)) {
+      if (isListed) await checkFork(scene, participant, id)
+    } else if (isListed && unconfirmed.includes(participant.identity.account)) {
+      const reason = await reasonOf(scene, participant, id)
       assert.equal(reason, truth.ended ? 'ended' : 'changed_unverified')
     }
   }
-  const speaking: Seat[] = []
-  for (const seat of whole) if (await agrees(scene, truth, seat)) speaking.push(seat)
+  const speaking: Participant[] = []
+  for (const participant of whole)
+    if (await agrees(scene, truth, participant)) speaking.push(participant)
   const [one] = speaking
   if (one !== undefined) {
     const secret = Buffer.from(one.device.vault.get(id)!).toString('hex')
-    for (const seat of scene.seats) {
-      const isFormer = seat.revoked || memberIn(truth, seat) === undefined
-      if (isFormer || unconfirmed.includes(seat.identity.account))
-        assert(!held.get(seat)!.has(secret), 'a former one knows the secret')
+    for (const participant of scene.participants) {
+      const isFormer = participant.revoked || memberIn(truth, participant) === undefined
+      if (isFormer || unconfirmed.includes(participant.identity.account))
+        assert(!secrets.get(participant)!.has(secret), 'a former one knows the secret')
     }
   }
   checkRoles(scene, truth)

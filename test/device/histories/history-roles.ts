@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import type { Scene } from './history-steps.ts'
 import { type Truth, truthOf } from './history-truth.ts'
 import { hashed, payloadOf } from '../memory-branches.ts'
-import type { Seat } from '../session/sessions.ts'
+import type { Participant } from '../session/sessions.ts'
 
 /** The roles of an account at the end of a history that names it. */
 const LOWEST_FIRST = ['gone', 'member', 'owner'] as const
@@ -22,15 +22,17 @@ const openingOf = ({ server }: Pick<Scene, 'server'>, connection: string) =>
  */
 export function noteHeld({
   server,
-  seats,
+  participants,
   heldAt,
-}: Pick<Scene, 'server' | 'seats'> & { readonly heldAt: Map<string, readonly string[]> }): void {
+}: Pick<Scene, 'server' | 'participants'> & {
+  readonly heldAt: Map<string, readonly string[]>
+}): void {
   server.rosters.onAppend((connection, entry) => {
     const { op, device } = payloadOf(entry)
     const { replaces } = openingOf({ server }, connection)
     if (op !== 'add' || replaces === undefined) return
-    const signer = seats.find(({ identity }) => identity.device === device)!
-    heldAt.set(entry, heldBy(signer, replaces).all)
+    const signer = participants.find(({ identity }) => identity.device === device)!
+    heldAt.set(entry, entriesAt(signer, replaces).all)
   })
 }
 
@@ -38,9 +40,9 @@ export function noteHeld({
  * Returns what a device holds of a connection: the branch it keeps, and the entries of all
  * others.
  */
-function heldBy({ state }: Seat, connection: string) {
-  const kept = state.logs.read('roster', connection)
-  return { kept, all: [...kept, ...state.forks.read(connection).map(({ entry }) => entry)] }
+function entriesAt({ state }: Participant, connection: string) {
+  const stored = state.logs.read('roster', connection)
+  return { stored, all: [...stored, ...state.forks.read(connection).map(({ entry }) => entry)] }
 }
 
 /** Returns all histories with this beginning, each up to an entry without a next one. */
@@ -83,8 +85,8 @@ export function checkRoles(scene: Scene, { id, entries }: Truth): void {
   for (const entry of entries) {
     const { op, device, member = '', role } = payloadOf(entry)
     if (op !== 'add') continue
-    const held = scene.heldAt.get(entry)!
-    const histories = truthsFrom(scene, replaces, held.slice(0, 1), held)
+    const seenAt = scene.heldAt.get(entry)!
+    const histories = truthsFrom(scene, replaces, seenAt.slice(0, 1), seenAt)
     const standing: Standing | undefined = seated.has(member)
       ? 'member'
       : lowestStanding(histories, member)
@@ -98,12 +100,12 @@ export function checkRoles(scene: Scene, { id, entries }: Truth): void {
 /**
  * Returns the other members of the branch that a device keeps, except those removed in a history.
  */
-export function toInvite(scene: Scene, seat: Seat, { id, members }: Truth): string[] {
-  const { kept, all } = heldBy(seat, id)
-  const histories = truthsFrom(scene, id, kept.slice(0, 1), all)
+export function toInvite(scene: Scene, participant: Participant, { id, members }: Truth): string[] {
+  const { stored, all } = entriesAt(participant, id)
+  const histories = truthsFrom(scene, id, stored.slice(0, 1), all)
   return members
     .map(({ account }) => account)
-    .filter((account) => account !== seat.identity.account)
+    .filter((account) => account !== participant.identity.account)
     .filter((account) => lowestStanding(histories, account) !== 'gone')
 }
 
@@ -114,12 +116,16 @@ export function toInvite(scene: Scene, seat: Seat, { id, members }: Truth): stri
  * histories. These members came back by the fork, which a device can learn of after the
  * replacement was opened.
  */
-export function cameBack(scene: Scene, seat: Seat, { id, entries, members }: Truth): string[] {
+export function cameBack(
+  scene: Scene,
+  participant: Participant,
+  { id, entries, members }: Truth,
+): string[] {
   const { replaces, actor: opener } = payloadOf(entries[0]!)
-  const { kept, all } = heldBy(seat, replaces ?? id)
-  if (replaces === undefined || kept.length === 0) return []
-  const isOpener = opener === seat.identity.account
-  const histories = truthsFrom(scene, replaces, isOpener ? kept.slice(0, 1) : kept, all)
+  const { stored, all } = entriesAt(participant, replaces ?? id)
+  if (replaces === undefined || stored.length === 0) return []
+  const isOpener = opener === participant.identity.account
+  const histories = truthsFrom(scene, replaces, isOpener ? stored.slice(0, 1) : stored, all)
   const seated = new Map<string, Standing>([[opener, 'owner']])
   for (const { op, member = '', role = 'member' } of entries.map(payloadOf))
     if (op === 'add' && !seated.has(member)) seated.set(member, role)
@@ -130,5 +136,5 @@ export function cameBack(scene: Scene, seat: Seat, { id, entries, members }: Tru
   }
   return members
     .map(({ account }) => account)
-    .filter((account) => account !== seat.identity.account && isHigher(account))
+    .filter((account) => account !== participant.identity.account && isHigher(account))
 }

@@ -13,7 +13,7 @@ import { noteHeld } from './history-roles.ts'
 import { type Scene, take } from './history-steps.ts'
 import { hasSecret, truths } from './history-truth.ts'
 import { payloadOf } from '../memory-branches.ts'
-import { people, type Seat } from '../session/sessions.ts'
+import { people, type Participant } from '../session/sessions.ts'
 
 /**
  * Checks that no device added by a reset has the current secret before an owner confirmed its
@@ -21,14 +21,14 @@ import { people, type Seat } from '../session/sessions.ts'
  */
 function neverUnconfirmed(scene: Scene): void {
   for (const truth of truths(scene))
-    for (const seat of scene.seats)
-      if (!seat.revoked && truth.unconfirmed.includes(seat.identity.account))
-        assert(!hasSecret(truth, seat), 'keys that nobody confirmed')
+    for (const participant of scene.participants)
+      if (!participant.revoked && truth.unconfirmed.includes(participant.identity.account))
+        assert(!hasSecret(truth, participant), 'keys that nobody confirmed')
 }
 
 /** Checks that words come from the secret of their epoch, also with a dishonest server. */
-function neverOldSecret({ server, seats, clock }: Scene): void {
-  for (const { state, device } of seats)
+function neverOldSecret({ server, participants, clock }: Scene): void {
+  for (const { state, device } of participants)
     for (const id of server.rosters.ids()) {
       const [row, k] = [state.connections.get(id), device.vault.get(id)]
       if (row === null || k === null || device.codes.toSay(id, clock.ms) === null) continue
@@ -40,17 +40,22 @@ function neverOldSecret({ server, seats, clock }: Scene): void {
     }
 }
 
-async function opened(first: Seat, seats: readonly Seat[], full: boolean): Promise<string> {
+async function opened(
+  first: Participant,
+  participants: readonly Participant[],
+  full: boolean,
+): Promise<string> {
   const wanted = { name: 'Bank', invite: [] }
   const made = { id: randomBytes(16), at: T0 }
   const { id } = await openConnection(first.device, first.account, wanted, made)
   if (!full) return id
-  const [other, third] = [2, 4].map((at) => seats[at]!.identity.account)
+  const [other, third] = [2, 4].map((at) => participants[at]!.identity.account)
   for (const user_id of [other!, third!])
     await inviteMembers(first.device, first.account, id, { user_id })
-  for (const seat of [...seats, ...seats]) await seat.device.sync.run('request')
+  for (const participant of [...participants, ...participants])
+    await participant.device.sync.run('request')
   await setRole(first.device, first.account, id, { member: other!, role: 'owner' })
-  for (const seat of seats) await seat.device.sync.run('request')
+  for (const participant of participants) await participant.device.sync.run('request')
   return id
 }
 
@@ -63,16 +68,16 @@ export async function history(
   plan: readonly Step[],
   { full, isSecond }: Frame,
 ) {
-  const { server, seats, clock, comeBack } = await people(
+  const { server, participants, clock, comeBack } = await people(
     Array.from({ length: 5 }, newFolder),
     [2, 2, 1],
   )
   const heldAt = new Map<string, readonly string[]>()
-  noteHeld({ server, seats, heldAt })
-  const connection = await opened(seats[0]!, seats, full)
+  noteHeld({ server, participants, heldAt })
+  const connection = await opened(participants[0]!, participants, full)
   const scene: Scene = {
     server,
-    seats,
+    participants,
     connection,
     clock,
     split: new Set(),
@@ -82,12 +87,13 @@ export async function history(
     comeBack: (owner, how) => comeBack(owner, newFolder(), how),
   }
   /** Every secret that was ever the current one, by the device that held it. */
-  const held = new Map<Seat, Set<string>>()
+  const secrets = new Map<Participant, Set<string>>()
   const note = () => {
-    for (const seat of seats) {
-      const known = held.get(seat) ?? held.set(seat, new Set()).get(seat)!
+    for (const participant of participants) {
+      const known =
+        secrets.get(participant) ?? secrets.set(participant, new Set()).get(participant)!
       for (const id of server.rosters.ids()) {
-        const k = seat.device.vault.get(id)
+        const k = participant.device.vault.get(id)
         if (k !== null) known.add(Buffer.from(k).toString('hex'))
       }
     }
@@ -106,11 +112,11 @@ export async function history(
   neverUnconfirmed(scene)
   note()
   for (const truth of truths(scene)) {
-    const speaking = await check(scene, truth, held)
+    const speaking = await check(scene, truth, secrets)
     ends[speaking > 0 ? 'speaking' : 'silent'] += 1
     if (truth.id !== connection) ends.replacements += 1
   }
-  if (seats.some(({ state }) => state.forks.has(connection))) ends.forks += 1
-  if (seats.some(({ isThief }) => isThief)) ends.stolen += 1
+  if (participants.some(({ state }) => state.forks.has(connection))) ends.forks += 1
+  if (participants.some(({ isThief }) => isThief)) ends.stolen += 1
   await allLeave(scene)
 }

@@ -24,12 +24,12 @@ import { leaveConnection } from '../../../src/handlers/connections.ts'
 import { Crash, dyingAt, lyingTo } from './history-lies.ts'
 import type { Step, What } from './history-plans.ts'
 import type { memoryServer } from '../memory-server.ts'
-import { type ComingBack, deviceOf, type Seat } from '../session/sessions.ts'
+import { type ComingBack, deviceOf, type Participant } from '../session/sessions.ts'
 
 /** The state that the steps change. */
 export interface Scene {
   readonly server: ReturnType<typeof memoryServer>
-  readonly seats: readonly Seat[]
+  readonly participants: readonly Participant[]
   /** The first connection; others replace it. */
   readonly connection: string
   readonly clock: { ms: number }
@@ -58,7 +58,7 @@ export async function syncNamed(on: LocalDevice): Promise<void> {
 }
 
 /** Returns the connection that a device uses: the first one, or its replacement. */
-export function currentOf({ connection }: Scene, { state }: Seat): string {
+export function currentOf({ connection }: Scene, { state }: Participant): string {
   let id = connection
   for (;;) {
     const next = state.replacements.inPlaceOf(id)
@@ -68,11 +68,11 @@ export function currentOf({ connection }: Scene, { state }: Seat): string {
 }
 
 /** Returns whether all active devices of an account are a thief’s. */
-export const isStolen = ({ seats }: Scene, account: string): boolean =>
-  seats.some((one) => one.identity.account === account && one.isThief && !one.revoked)
+export const isStolen = ({ participants }: Scene, account: string): boolean =>
+  participants.some((one) => one.identity.account === account && one.isThief && !one.revoked)
 
 /** Signs the device out, as its holder. */
-async function signOut({ identity, account }: Seat): Promise<void> {
+async function signOut({ identity, account }: Participant): Promise<void> {
   const { sign } = await identity.keys()
   const log = await identity.keyLog()
   if (log.active.every(({ id }) => id !== identity.device)) return
@@ -88,7 +88,7 @@ export function papersOf({ papers }: Scene, account: string, isThief: boolean): 
 }
 
 /** `recovery create`: the paper is written before the account server gets its key. */
-async function newPaper(scene: Scene, { isThief }: Seat, on: LocalDevice, account: Account) {
+async function newPaper(scene: Scene, { isThief }: Participant, on: LocalDevice, account: Account) {
   const papers = papersOf(scene, on.identity.account, isThief)
   const { key, next } = await readRecoveryKey(on, account)
   const old = papers.find(({ jwk }) => jwk.x === key?.x)
@@ -132,10 +132,10 @@ export async function confirmNow(
   judgeHolds(on, member)
 }
 
-async function act(scene: Scene, by: Seat, what: What, on: LocalDevice, account: Account) {
-  const { seats, server } = scene
+async function act(scene: Scene, by: Participant, what: What, on: LocalDevice, account: Account) {
+  const { participants, server } = scene
   const connection = currentOf(scene, by)
-  const accountOf = (of: number) => seats.find((one) => one.owner === of)!.identity.account
+  const accountOf = (of: number) => participants.find((one) => one.owner === of)!.identity.account
   const { device: id, account: own } = by.identity
   const { lies } = server.rosters
   switch (what.do) {
@@ -178,7 +178,7 @@ async function act(scene: Scene, by: Seat, what: What, on: LocalDevice, account:
       await renewNow(on, account)
       return
     case 'revoke': {
-      const target = seats[what.whom]
+      const target = participants[what.whom]
       if (target?.owner === by.owner) await revoke(on, account, target.identity.device)
       return
     }
@@ -191,12 +191,13 @@ async function act(scene: Scene, by: Seat, what: What, on: LocalDevice, account:
       const found = what.with === 'oldest paper' ? oldest : paperInForce(scene, own)
       const paper = what.with === 'nothing' ? null : found
       const isMeant = what.with === 'nothing' || paper !== null
-      if (isMeant && seats.length < 5 + RESETS)
+      if (isMeant && participants.length < 5 + RESETS)
         await scene.comeBack(by.owner, { paper, isThief: false })
       return
     }
     case 'theft':
-      if (seats.length < 5 + RESETS) await scene.comeBack(by.owner, { paper: null, isThief: true })
+      if (participants.length < 5 + RESETS)
+        await scene.comeBack(by.owner, { paper: null, isThief: true })
       return
     case 'confirm': {
       const member = accountOf(what.whom)
@@ -204,7 +205,7 @@ async function act(scene: Scene, by: Seat, what: What, on: LocalDevice, account:
       return
     }
     case 'split': {
-      const chosen = seats.filter((_, at) => ((what.devices >> at) & 1) === 1)
+      const chosen = participants.filter((_, at) => ((what.devices >> at) & 1) === 1)
       lies.split(
         connection,
         chosen.map(({ identity }) => identity.device),
@@ -228,7 +229,7 @@ const isTold = (error: unknown) =>
 
 /** Runs one step; devices that a crash or another key ended start again. */
 export async function take(scene: Scene, { what, crash }: Step): Promise<void> {
-  const by = scene.seats[what.by]
+  const by = scene.participants[what.by]
   if (by === undefined || (by.revoked && what.do !== 'reset' && what.do !== 'theft')) return
   if (what.do === 'remove' && what.whom === by.owner) return
   const account = crash === null ? by.account : dyingAt(by.account, crash.at, crash.after)

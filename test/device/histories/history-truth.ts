@@ -7,7 +7,7 @@ import { type KeyLog, verifyKeyLog } from '../../second/key-log.ts'
 import { type RosterSummary, rosterSummary, verifyRoster } from '../../second/roster.ts'
 import type { Scene } from './history-steps.ts'
 import type { Branch } from '../memory-branches.ts'
-import type { Seat } from '../session/sessions.ts'
+import type { Participant } from '../session/sessions.ts'
 
 export interface Truth extends RosterSummary {
   readonly id: string
@@ -60,11 +60,11 @@ export const truths = (scene: Scene): Truth[] =>
     .ids()
     .flatMap((id) => scene.server.rosters.branches(id).map((branch) => truthOf(scene, id, branch)))
 
-export const memberIn = ({ members }: Pick<Truth, 'members'>, { identity }: Seat) =>
+export const memberIn = ({ members }: Pick<Truth, 'members'>, { identity }: Participant) =>
   members.find(({ account }) => account === identity.account)
 
 /** Returns whether a device has the secret of the current epoch. */
-export function hasSecret({ id, epoch, kCommit }: Truth, { device }: Seat): boolean {
+export function hasSecret({ id, epoch, kCommit }: Truth, { device }: Participant): boolean {
   const k = device.vault.get(id)
   return k !== null && keyCommitment(id, epoch, k) === kCommit
 }

@@ -20,27 +20,27 @@ import { leaveConnection } from '../../../src/handlers/connections.ts'
 import type { State } from '../../../src/state/state.ts'
 import { newMeta } from '../meta.ts'
 import {
-  type Desk,
+  type DeviceUser,
   type World,
   connected,
   isIn,
-  takenIn,
+  joinMembers,
   three,
   verifies,
   worldOf,
 } from '../../world/world.ts'
 import { rejects } from '../../rejects.ts'
 
-const membersOf = async (desk: Desk, id: string) =>
-  (await desk.account().connections.read({ id })).members.map(({ user_id }) => user_id ?? '')
-const rosterOf = ({ state }: Desk, id: string) =>
+const membersOf = async (user: DeviceUser, id: string) =>
+  (await user.account().connections.read({ id })).members.map(({ user_id }) => user_id ?? '')
+const rosterOf = ({ state }: DeviceUser, id: string) =>
   rememberedRoster(state, id)?.roster ?? assert.fail('no roster')
-const opsOf = (desk: Desk, id: string) =>
-  rosterOf(desk, id).entries.map((entry) => {
+const opsOf = (user: DeviceUser, id: string) =>
+  rosterOf(user, id).entries.map((entry) => {
     const payload = Buffer.from(entry.split('.')[1]!, 'base64url').toString()
     return (JSON.parse(payload) as { op: string }).op
   })
-const holdOf = ({ state }: Desk, id: string) => state.connections.get(id)?.hold
+const holdOf = ({ state }: DeviceUser, id: string) => state.connections.get(id)?.hold
 
 /** Returns every row of a state, as text. */
 function rowsOf({ db }: Pick<State, 'db'>): string[] {
@@ -62,12 +62,12 @@ function isDeleted({ file }: Pick<World, 'file'>, id: string): void {
 }
 
 /** Finishes the deletion as the daemon does at a start. */
-const finish = ({ state, keychain, seat }: Desk) =>
-  finishDeletion({ state, keychain, seat, log: () => undefined, now: () => 0 })
+const finish = ({ state, keychain, deviceSession }: DeviceUser) =>
+  finishDeletion({ state, keychain, deviceSession, log: () => undefined, now: () => 0 })
 
 const away = () => Promise.reject(new AppError('backend_unavailable', 'It is away.'))
 /** Deletes the account and loses the answer. */
-const unheard = (account: Account): Account => ({
+const withoutAnswer = (account: Account): Account => ({
   ...account,
   account: {
     delete: async (input) => {
@@ -106,7 +106,7 @@ describe('a connection with one other', () => {
     await connected(ada, bob)
     const other = await connected(cy, bob)
     await ada.flow.deleteAccount()
-    for (const desk of [cy, bob]) await desk.sync()
+    for (const user of [cy, bob]) await user.sync()
     world.later()
     assert(await verifies(bob, cy, other))
     assert(await verifies(cy, bob, other))
@@ -117,10 +117,10 @@ describe('a group', () => {
   it('with another owner: the deleted account leaves by a signed entry, and the group continues', async (t) => {
     const { world, ada, bob, cy, id } = await three(t)
     await setRole(ada.device(), ada.account(), id, { member: bob.id, role: 'owner' })
-    for (const desk of [bob, cy]) await desk.sync()
+    for (const user of [bob, cy]) await user.sync()
     const words = ada.words(id)
     await ada.flow.deleteAccount()
-    for (const desk of [bob, cy]) await desk.sync()
+    for (const user of [bob, cy]) await user.sync()
     assert.deepEqual(opsOf(bob, id).slice(-2), ['leave', 'rotate'])
     assert.equal((await cy.hears(words)).verified, false)
     assert.deepEqual((await membersOf(cy, id)).toSorted(), [bob.id, cy.id].toSorted())
@@ -128,11 +128,11 @@ describe('a group', () => {
     assert(await verifies(bob, cy, id))
     // A new device checks the history from its first entry on, which the deleted account signed.
     const tablet = await world.further(cy, 'tablet')
-    for (const desk of [tablet, bob, cy, tablet]) await desk.sync()
+    for (const user of [tablet, bob, cy, tablet]) await user.sync()
     world.later()
     assert(await verifies(bob, tablet, id))
     const dan = await world.person('dan')
-    await takenIn(bob, id, [dan])
+    await joinMembers(bob, id, [dan])
     world.later()
     assert(await verifies(dan, cy, id))
   })
@@ -141,18 +141,18 @@ describe('a group', () => {
     const { world, ada, bob, cy, id } = await three(t)
     const words = ada.words(id)
     await ada.flow.deleteAccount()
-    for (const desk of [cy, bob, cy]) await desk.sync()
+    for (const user of [cy, bob, cy]) await user.sync()
     assert.deepEqual(opsOf(bob, id).slice(-1), ['rotate'])
-    for (const desk of [bob, cy]) {
-      assert.equal(holdOf(desk, id), null)
-      assert.equal((await desk.hears(words)).verified, false)
-      assert.deepEqual((await membersOf(desk, id)).toSorted(), [bob.id, cy.id].toSorted())
+    for (const user of [bob, cy]) {
+      assert.equal(holdOf(user, id), null)
+      assert.equal((await user.hears(words)).verified, false)
+      assert.deepEqual((await membersOf(user, id)).toSorted(), [bob.id, cy.id].toSorted())
     }
     world.later()
     assert(await verifies(bob, cy, id))
     assert(await verifies(cy, bob, id))
     const tablet = await world.further(cy, 'tablet')
-    for (const desk of [tablet, bob, cy, tablet]) await desk.sync()
+    for (const user of [tablet, bob, cy, tablet]) await user.sync()
     world.later()
     assert(await verifies(bob, tablet, id))
     // No account is left that may change the members.
@@ -171,8 +171,8 @@ describe('a group', () => {
     await bob.sync()
     const gone = { id: ada.id }
     await ada.account().account.delete({})
-    for (const desk of [bob, cy]) await desk.sync()
-    assert(isIn(bob, id, gone as Desk), 'nobody is removed on the word of the server')
+    for (const user of [bob, cy]) await user.sync()
+    assert(isIn(bob, id, gone as DeviceUser), 'nobody is removed on the word of the server')
     for (const give of [
       () => leaveOrEnd(bob.device(), bob.account(), id),
       () => setRole(bob.device(), bob.account(), id, { member: bob.id, role: 'member' }),
@@ -183,10 +183,10 @@ describe('a group', () => {
       setRole(bob.device(), bob.account(), id, { member: gone.id, role: 'member' }),
     )
     await remove(bob.device(), bob.account(), id, gone.id)
-    for (const desk of [bob, cy]) {
-      await desk.sync()
-      assert(!isIn(desk, id, gone as Desk))
-      assert.equal(holdOf(desk, id), null)
+    for (const user of [bob, cy]) {
+      await user.sync()
+      assert(!isIn(user, id, gone as DeviceUser))
+      assert.equal(holdOf(user, id), null)
     }
   })
 
@@ -216,7 +216,7 @@ describe('a group', () => {
 it('an account that is deleted while it is added is not added, and nothing else is affected', async (t) => {
   const { world, ada, bob, cy } = await worldOf(t, 'ada', 'bob', 'cy')
   const id = await bob.connect()
-  await takenIn(bob, id, [cy])
+  await joinMembers(bob, id, [cy])
   await bob.invite(id, { user_id: ada.id })
   await ada.approve()
   const account = ada.account()
@@ -265,14 +265,14 @@ describe('deleted members in answers of the account server', () => {
     const { members, rotationPending } = presentMembers(state, rosterIn(epoch))
     return [members.map(({ account }) => account).join(''), rotationPending]
   }
-  for (const [name, said, members, due] of cases)
+  for (const [name, reported, members, due] of cases)
     it(name, () => {
       const { meta, rows } = newMeta()
       const state = { meta }
-      noteDeparted(state, rosterIn(3), new Map(said), 'a')
+      noteDeparted(state, rosterIn(3), new Map(reported), 'a')
       assert.deepEqual(seen(state), [members, due])
       // Reported again for a later epoch, it requires nothing new.
-      noteDeparted(state, rosterIn(4), new Map(said.map(([of]) => [of, 99])), 'a')
+      noteDeparted(state, rosterIn(4), new Map(reported.map(([of]) => [of, 99])), 'a')
       assert.deepEqual(seen(state, 4), [members, false])
       noteDeparted(state, rosterIn(4), new Map(), 'a')
       assert.deepEqual(seen(state, 4), ['abc', false])
@@ -318,25 +318,25 @@ describe('this device', () => {
       rows: state.tokens,
       now: () => world.clock.ms,
       commandLineToken: () => '',
-      account: () => ada.seat.identity()?.account ?? null,
+      account: () => ada.deviceSession.identity()?.account ?? null,
     })
-    const held = [1, 2].map(() => tokens.mint({ name: 'x', scope: 'write' }).id)
-    const entries = ['vault', 'session', 'device', ...held.map((one) => `token/${one}`)]
+    const tokenIds = [1, 2].map(() => tokens.mint({ name: 'x', scope: 'write' }).id)
+    const entries = ['vault', 'session', 'device', ...tokenIds.map((one) => `token/${one}`)]
     return { world, ada, bob, id, entries, device: ada.device() }
   }
-  const held = ({ keychain }: Desk, entries: readonly string[]) =>
+  const entriesIn = ({ keychain }: DeviceUser, entries: readonly string[]) =>
     entries.filter((entry) => keychain.get(entry) !== null)
-  const isEmpty = (desk: Desk, entries: readonly string[]) => {
-    assert.deepEqual(held(desk, entries), [])
+  const isEmpty = (user: DeviceUser, entries: readonly string[]) => {
+    assert.deepEqual(entriesIn(user, entries), [])
     // The highest position of the clock, which identifies no account.
-    const left = rowsOf(desk.state).filter((row) => !row.startsWith('replays_highest '))
+    const left = rowsOf(user.state).filter((row) => !row.startsWith('replays_highest '))
     assert.deepEqual(left, [])
-    assert.equal(desk.seat.identity(), null)
+    assert.equal(user.deviceSession.identity(), null)
   }
 
   it('stores nothing after the deletion: no row, no key, no token', async (t) => {
     const { ada, entries } = await full(t)
-    assert.deepEqual(held(ada, entries), entries)
+    assert.deepEqual(entriesIn(ada, entries), entries)
     await ada.flow.deleteAccount()
     isEmpty(ada, entries)
     await rejects('not_signed_in', ada.flow.deleteAccount())
@@ -352,12 +352,12 @@ describe('this device', () => {
       () => ({ account: { delete: away } }),
     ]
     for (const parts of cut) {
-      const desk = ada.restart((account) => ({ ...account, ...parts(account) }))
-      await rejects('backend_unavailable', desk.flow.deleteAccount(), {
+      const user = ada.restart((account) => ({ ...account, ...parts(account) }))
+      await rejects('backend_unavailable', user.flow.deleteAccount(), {
         says: /nothing was deleted on this device: It is away/,
       })
-      assert.deepEqual(held(desk, entries), entries)
-      assert.notEqual(desk.state.connections.get(id), null)
+      assert.deepEqual(entriesIn(user, entries), entries)
+      assert.notEqual(user.state.connections.get(id), null)
     }
     const later = ada.restart()
     assert.equal(await finish(later), false)
@@ -367,15 +367,15 @@ describe('this device', () => {
   })
 
   for (const [name, forget] of [
-    ['a repetition', (desk: Desk) => desk.flow.deleteAccount()],
+    ['a repetition', (user: DeviceUser) => user.flow.deleteAccount()],
     ['the next start', finish],
   ] as const)
     it(`with a deletion that lost its answer: ${name} deletes the local data`, async (t) => {
       const { ada, entries } = await full(t)
-      await rejects('backend_unavailable', ada.restart(unheard).flow.deleteAccount(), {
+      await rejects('backend_unavailable', ada.restart(withoutAnswer).flow.deleteAccount(), {
         says: /Delete the account again/,
       })
-      assert.deepEqual(held(ada, entries), entries)
+      assert.deepEqual(entriesIn(ada, entries), entries)
       const again = ada.restart()
       await forget(again)
       isEmpty(again, entries)
@@ -383,16 +383,16 @@ describe('this device', () => {
 
   it('with a deletion that lost its answer, and a sync before it: the next start deletes the local data', async (t) => {
     const { ada, entries } = await full(t)
-    const desk: Desk = ada.restart((account) => ({
+    const user: DeviceUser = ada.restart((account) => ({
       ...account,
       account: {
         delete: async (input) => {
-          await desk.device().sync.run('timer')
-          return unheard(account).account.delete(input)
+          await user.device().sync.run('timer')
+          return withoutAnswer(account).account.delete(input)
         },
       },
     }))
-    await rejects('backend_unavailable', desk.flow.deleteAccount())
+    await rejects('backend_unavailable', user.flow.deleteAccount())
     const again = ada.restart()
     assert.equal(await finish(again), true)
     isEmpty(again, entries)
@@ -400,14 +400,14 @@ describe('this device', () => {
 
   it('with a deletion that a later sync refutes: the end of the session deletes nothing', async (t) => {
     const { world, ada, entries } = await full(t)
-    const desk = ada.restart((account) => ({ ...account, account: { delete: away } }))
-    await rejects('backend_unavailable', desk.flow.deleteAccount())
+    const user = ada.restart((account) => ({ ...account, account: { delete: away } }))
+    await rejects('backend_unavailable', user.flow.deleteAccount())
     world.later(6)
-    await desk.device().sync.run('timer')
+    await user.device().sync.run('timer')
     const ended = () => Promise.reject(new AppError('not_signed_in', 'It has ended.'))
     const later = ada.restart((account) => ({ ...account, deletion: { read: ended } }))
     assert.equal(await finish(later), false)
-    assert.deepEqual(held(later, entries), entries)
+    assert.deepEqual(entriesIn(later, entries), entries)
   })
 
   it('awaiting approval cannot delete the account', async (t) => {
@@ -421,7 +421,7 @@ describe('this device', () => {
 
   it('with a deletion and a rejected retry: the account is deleted', async (t) => {
     const { ada, entries } = await full(t)
-    const desk = ada.restart((account) => ({
+    const user = ada.restart((account) => ({
       ...account,
       account: {
         delete: async (input) => {
@@ -430,24 +430,24 @@ describe('this device', () => {
         },
       },
     }))
-    await desk.flow.deleteAccount()
-    isEmpty(desk, entries)
+    await user.flow.deleteAccount()
+    isEmpty(user, entries)
   })
 
   it('with a failing keychain: the remaining data is deleted before the next sign-in', async (t) => {
     const { ada, entries } = await full(t)
     const { keychain } = ada
     const locked = { ...keychain, delete: () => assert.fail('locked') }
-    const { seat, state } = ada
+    const { deviceSession, state } = ada
     const failing = { ...ada, keychain: locked }
     await assert.rejects(
       requestAccountDeletion(
-        { state, keychain: failing.keychain, seat, now: () => 0, log: () => undefined },
+        { state, keychain: failing.keychain, deviceSession, now: () => 0, log: () => undefined },
         ada.device(),
       ),
       /locked/,
     )
-    assert.deepEqual(held(ada, entries), entries)
+    assert.deepEqual(entriesIn(ada, entries), entries)
     const again = ada.restart()
     await finish(again)
     isEmpty(again, entries)
@@ -456,22 +456,22 @@ describe('this device', () => {
   it('with a session that ended otherwise deletes nothing, here and at the server', async (t) => {
     const { ada, entries } = await full(t)
     const ended = () => Promise.reject(new AppError('not_signed_in', 'It has ended.'))
-    const desk = ada.restart((account) => ({ ...account, deletion: { read: ended } }))
-    await rejects('not_signed_in', desk.flow.deleteAccount(), { says: /has ended/ })
-    assert.equal(await finish(desk), false)
-    assert.deepEqual(held(ada, entries), entries)
+    const user = ada.restart((account) => ({ ...account, deletion: { read: ended } }))
+    await rejects('not_signed_in', user.flow.deleteAccount(), { says: /has ended/ })
+    assert.equal(await finish(user), false)
+    assert.deepEqual(entriesIn(ada, entries), entries)
   })
 
   it('with a rejected deletion leaves no connection before', async (t) => {
     const { world, ada, bob, entries, id } = await full(t)
     const refused = () =>
       Promise.reject(new AppError('invalid_state', 'Not so.', { details: { state: 'last_owner' } }))
-    const desk = ada.restart((account) => ({ ...account, deletion: { read: refused } }))
-    await rejects('invalid_state', desk.flow.deleteAccount(), {
+    const user = ada.restart((account) => ({ ...account, deletion: { read: refused } }))
+    await rejects('invalid_state', user.flow.deleteAccount(), {
       state: 'last_owner',
       says: /Not so/,
     })
-    assert.deepEqual(held(ada, entries), entries)
+    assert.deepEqual(entriesIn(ada, entries), entries)
     for (const one of [ada, bob]) await one.sync()
     world.later()
     assert(await verifies(bob, ada, id))

@@ -45,7 +45,7 @@ describe('a keychain that fails half way through a sign-out', () => {
         () => leave(running),
       ])
         await locked(step)
-      assert.equal(running.seat.identity(), null)
+      assert.equal(running.deviceSession.identity(), null)
 
       isLocked = false
       const bob = await running.signIn({ email: 'bob@example.org' })
@@ -55,7 +55,7 @@ describe('a keychain that fails half way through a sign-out', () => {
       assert.deepEqual(await next.flow.read(), bob)
       assert.equal(laptop.keychain.get('device'), keys)
       const { account } = next.identity()
-      assert.equal((await next.seat.account().keyLogs.read({ account })).entries.length, 1)
+      assert.equal((await next.deviceSession.account().keyLogs.read({ account })).entries.length, 1)
     })
 
   it('a new identity stored during that is not used', async (t) => {
@@ -63,7 +63,7 @@ describe('a keychain that fails half way through a sign-out', () => {
     await laptop.signIn()
     const identity = laptop.identity()
     laptop.state.meta.set('leaving', true)
-    assert.throws(() => laptop.seat.take(identity), /sign-out is not finished/)
+    assert.throws(() => laptop.deviceSession.take(identity), /sign-out is not finished/)
   })
 })
 
@@ -71,14 +71,14 @@ describe('a device that gives up while it awaits approval', () => {
   /** Returns a signed-in device, and one that waits for it, approved or not. */
   async function waiting(t: TestContext, isApproved: boolean) {
     const server = await newWorld(t)
-    const desk = newLaptop(t, server, 'desk')
-    await desk.signIn()
+    const approver = newLaptop(t, server, 'desk')
+    await approver.signIn()
     const fresh = newLaptop(t, server, 'laptop 2')
     await fresh.signIn()
-    if (isApproved) await added(desk, fresh.flow)
-    const { account } = desk.identity()
+    if (isApproved) await added(approver, fresh.flow)
+    const { account } = approver.identity()
     const active = () => server.logOf(account).active.map(({ id }) => id)
-    return { server, desk, fresh, active }
+    return { server, approver, fresh, active }
   }
   const isGone = async ({ flow, keychain }: Laptop) => {
     assert.equal((await flow.read()).state, 'signed_out')
@@ -87,16 +87,16 @@ describe('a device that gives up while it awaits approval', () => {
 
   for (const isApproved of [false, true])
     it(`${isApproved ? 'between the two comparisons of words' : 'before the first comparison'}: leaves no device behind, and the other is the last one`, async (t) => {
-      const { desk, fresh, active } = await waiting(t, isApproved)
+      const { approver, fresh, active } = await waiting(t, isApproved)
       await leave(fresh)
       await isGone(fresh)
-      assert.deepEqual(active(), [desk.identity().device])
-      await rejects('invalid_state', leave(desk), { state: 'last_device', says: /last device/ })
+      assert.deepEqual(active(), [approver.identity().device])
+      await rejects('invalid_state', leave(approver), { state: 'last_device', says: /last device/ })
     })
 
   it('and is the last in the log: needs a confirmation for that', async (t) => {
-    const { desk, fresh, active } = await waiting(t, true)
-    await leave(desk)
+    const { approver, fresh, active } = await waiting(t, true)
+    await leave(approver)
     assert.deepEqual(active(), [fresh.identity().device])
     await rejects('invalid_state', leave(fresh), { state: 'last_device', says: /last device/ })
     await leave(fresh, { last_device: true })
@@ -130,7 +130,7 @@ describe('local changes', () => {
     const flow = newSignIn({
       state: here.state,
       keychain: here.store,
-      seat: here.seat,
+      deviceSession: here.deviceSession,
       door: here.server.door({ key: null }),
       server: BACKEND,
       now: () => here.clock.ms,
@@ -170,7 +170,7 @@ describe('local changes', () => {
       await leave(at, { last_device: true })
       assert.equal(await arrived(at.device), 1)
       assert.deepEqual(receipts, [at.made.stamp])
-      assert.equal(at.here.seat.identity(), null)
+      assert.equal(at.here.deviceSession.identity(), null)
     })
 
   it('made after the last push of the running sync reach it too', async (t) => {
@@ -209,8 +209,8 @@ describe('local changes', () => {
       stamps: { create: refuse('conflict') },
     }))
     await leave(at, { last_device: true })
-    const told = JSON.stringify(at.logged)
-    assert.match(told, /"warn",[^[]*did not accept[^[]*"verifications":1,"stamps":1/)
-    assert.equal(at.here.seat.identity(), null)
+    const logged = JSON.stringify(at.logged)
+    assert.match(logged, /"warn",[^[]*did not accept[^[]*"verifications":1,"stamps":1/)
+    assert.equal(at.here.deviceSession.identity(), null)
   })
 })

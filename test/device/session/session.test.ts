@@ -7,7 +7,7 @@ import { stamp } from '../../../src/handlers/stamp.ts'
 import { openDevice } from '../../../src/device/device.ts'
 import { openConnection } from '../../../src/device/connections/connections.ts'
 import { storeFacts } from '../../../src/device/identity/identity.ts'
-import { openSeat } from '../../../src/device/session/session.ts'
+import { openDeviceSession } from '../../../src/device/session/session.ts'
 import { AppError } from '../../../src/errors.ts'
 import { memoryKeychain } from '../../keychain/memory.ts'
 import { contextOf } from '../../world/requests.ts'
@@ -16,7 +16,7 @@ import { T0 } from '../bench.ts'
 import { rejects } from '../../rejects.ts'
 
 /** Returns a device with data of every kind, and the secrets in it. */
-async function furnished(t: TestContext) {
+async function populated(t: TestContext) {
   const device = await enrolled(t)
   const connection = await device.connect('The name of a bank')
   const guest = await device.invite('The label of a guest')
@@ -54,8 +54,8 @@ const spellings = (secret: Uint8Array) => {
 }
 
 /** Opens the sign-in state again from the same storage. */
-const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
-  openSeat({
+const reopened = ({ state, store, account, now }: Enrolled, keychain = store) =>
+  openDeviceSession({
     state,
     keychain,
     accountOf: () => account,
@@ -78,11 +78,11 @@ const reseated = ({ state, store, account, now }: Enrolled, keychain = store) =>
 
 describe('signing out', () => {
   it('leaves no key, no secret and no name in the state or the keychain', async (t) => {
-    const { device, secrets, sealed } = await furnished(t)
-    const { seat, state, store } = device
+    const { device, secrets, sealed } = await populated(t)
+    const { deviceSession, state, store } = device
     assert(stored(device).includes('The label of a guest'), 'what is looked for is there before')
     assert(stored(device).includes(sealed))
-    await seat.leave()
+    await deviceSession.leave()
     const left = stored(device)
     for (const secret of secrets) for (const form of spellings(secret)) assert(!left.includes(form))
     assert(!left.includes(sealed), 'nor as it was sealed')
@@ -104,28 +104,28 @@ describe('signing out', () => {
   })
 
   it('keeps API tokens and the list of used words', async (t) => {
-    const { device } = await furnished(t)
+    const { device } = await populated(t)
     const { home } = contextOf(device)
     const { token, id } = home.tokens.mint({ name: 'n', scope: 'read' })
     const use = { subject: 'gst_x', epoch: 1, speaker: 'gst_x', window: 7 }
     device.state.replays.firstUse(use, 1)
-    await device.seat.leave()
+    await device.deviceSession.leave()
     assert.equal(home.tokens.authenticate(token).token, id)
     assert.equal(device.state.replays.firstUse(use, 2), 1)
   })
 
   it('leaves no identity, here and at the next start', async (t) => {
-    const { device } = await furnished(t)
-    await device.seat.leave()
-    for (const seat of [device.seat, reseated(device)]) {
-      assert.deepEqual([seat.identity(), seat.device()], [null, null])
-      await rejects('not_signed_in', seat.account().connections.list({}))
-      await rejects('not_signed_in', seat.account().keyLogs.read({ account: 'acc_x' }))
+    const { device } = await populated(t)
+    await device.deviceSession.leave()
+    for (const deviceSession of [device.deviceSession, reopened(device)]) {
+      assert.deepEqual([deviceSession.identity(), deviceSession.device()], [null, null])
+      await rejects('not_signed_in', deviceSession.account().connections.list({}))
+      await rejects('not_signed_in', deviceSession.account().keyLogs.read({ account: 'acc_x' }))
     }
   })
 
   it('waits for the running sync, which stores nothing back', async (t) => {
-    const { device, connection } = await furnished(t)
+    const { device, connection } = await populated(t)
     const { promise, resolve } = gate()
     const asked = gate()
     device.vault.delete(connection)
@@ -142,8 +142,8 @@ describe('signing out', () => {
     const syncing = late.sync.run('timer')
     await asked.promise
     let gone = false
-    const leaving = late.seat.leave().then(() => (gone = true))
-    assert.equal(late.seat.identity(), null, 'at once')
+    const leaving = late.deviceSession.leave().then(() => (gone = true))
+    assert.equal(late.deviceSession.identity(), null, 'at once')
     assert.equal(gone, false)
     resolve()
     await leaving
@@ -159,7 +159,7 @@ describe('signing out', () => {
         ...device.account.rosters,
         open: async (input) => {
           const made = await device.account.rosters.open(input)
-          await late.seat.leave()
+          await late.deviceSession.leave()
           return made
         },
       },
@@ -173,8 +173,8 @@ describe('signing out', () => {
 
   for (const entry of ['vault', 'session', 'device'])
     it(`interrupted by a crash at the keychain entry "${entry}" is finished at the next start`, async (t) => {
-      const { device } = await furnished(t)
-      const dying = reseated(device, {
+      const { device } = await populated(t)
+      const dying = reopened(device, {
         ...device.store,
         delete: (name) => {
           if (name === entry) throw new Error('crash')
@@ -182,8 +182,8 @@ describe('signing out', () => {
         },
       })
       await assert.rejects(dying.leave(), /crash/)
-      const seat = reseated(device)
-      assert.equal(seat.identity(), null)
+      const deviceSession = reopened(device)
+      assert.equal(deviceSession.identity(), null)
       for (const name of ['device', 'session', 'vault']) assert.equal(device.store.get(name), null)
       assert.deepEqual(device.state.secrets.ids(), [])
       assert.equal(device.state.meta.get('leaving'), null)
@@ -195,45 +195,45 @@ describe('signing in', () => {
     const device = await enrolled(t)
     const { keys: _, keyLog: __, ...facts } = device.identity
     storeFacts(device.state, { ...facts, approved: false })
-    const seat = reseated(device)
-    assert.deepEqual([seat.identity()?.approved, seat.device()], [false, null])
-    assert.deepEqual((await seat.account().connections.list({})).items, [])
-    seat.take({ ...device.identity, approved: true })
-    assert.equal(seat.device()?.identity.device, device.identity.device)
+    const deviceSession = reopened(device)
+    assert.deepEqual([deviceSession.identity()?.approved, deviceSession.device()], [false, null])
+    assert.deepEqual((await deviceSession.account().connections.list({})).items, [])
+    deviceSession.take({ ...device.identity, approved: true })
+    assert.equal(deviceSession.device()?.identity.device, device.identity.device)
   })
 
   it('notifies the waiting caller', async (t) => {
     const device = await enrolled(t)
-    let heard = 0
-    const seat = openSeat({
+    let calls = 0
+    const deviceSession = openDeviceSession({
       state: device.state,
       keychain: memoryKeychain(),
       accountOf: () => device.account,
       deviceOf: () => device,
-      taken: () => heard++,
+      taken: () => calls++,
     })
-    assert.equal(heard, 0, 'not of who was there before')
-    seat.take(device.identity)
-    assert.equal(heard, 1)
+    assert.equal(calls, 0, 'not of who was there before')
+    deviceSession.take(device.identity)
+    assert.equal(calls, 1)
   })
 
   it('again, with a new session: the running device stays, and the end of the session is cleared', async (t) => {
     const device = await enrolled(t)
     const ended = () => Promise.reject(new AppError('not_signed_in', 'The session is no good.'))
     const { context } = device.account
-    let heard = 0
-    const seat = openSeat({
+    let calls = 0
+    const deviceSession = openDeviceSession({
       state: device.state,
       keychain: device.store,
       accountOf: () => ({ ...device.account, context: { ...context, read: ended } }),
       deviceOf: () => ({ ...device }),
-      taken: () => heard++,
+      taken: () => calls++,
     })
-    const before = seat.device()
-    await rejects('not_signed_in', seat.account().context.read({}))
-    assert.equal(seat.refused(), 'The session is no good.')
-    seat.take(device.identity)
-    assert.deepEqual([seat.refused(), heard], [null, 1])
-    assert.equal(seat.device(), before)
+    const before = deviceSession.device()
+    await rejects('not_signed_in', deviceSession.account().context.read({}))
+    assert.equal(deviceSession.refused(), 'The session is no good.')
+    deviceSession.take(device.identity)
+    assert.deepEqual([deviceSession.refused(), calls], [null, 1])
+    assert.equal(deviceSession.device(), before)
   })
 })

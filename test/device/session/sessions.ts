@@ -19,7 +19,7 @@ import { T0 } from '../bench.ts'
 import { memoryServer } from '../memory-server.ts'
 
 /** A device of a person. */
-export interface Seat {
+export interface Participant {
   readonly owner: number
   readonly state: State
   readonly keychain: Keychain
@@ -45,7 +45,7 @@ const run = { startedAt: T0, environment: 'test', backend: () => '', keychain: '
 
 /** Returns the device after a start, over its account or a replacement of it. */
 export function deviceOf(
-  { state, keychain, clock }: Pick<Seat, 'state' | 'keychain' | 'clock'>,
+  { state, keychain, clock }: Pick<Participant, 'state' | 'keychain' | 'clock'>,
   account: Account,
 ): LocalDevice {
   const now = () => clock.ms
@@ -71,7 +71,7 @@ export function deviceOf(
  */
 export async function people(folders: readonly State[], devices: readonly (1 | 2)[]) {
   const server = memoryServer()
-  const seats: Seat[] = []
+  const participants: Participant[] = []
   const clock = { ms: T0 }
   const sit: Sit = (owner, state, keychain, isThief = false) => {
     const identity = openIdentity(state, keychain) as Identity
@@ -79,20 +79,21 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
     server.consenting.set(identity.device, (to) => consentBy(identity, to))
     const parts = { owner, state, keychain, identity, account, clock }
     const device = deviceOf(parts, account)
-    seats.push({ ...parts, device, seen: new Map(), isThief, revoked: false })
+    participants.push({ ...parts, device, seen: new Map(), isThief, revoked: false })
   }
   for (const [owner, count] of devices.entries()) {
-    const state = folders[seats.length] as State
+    const state = folders[participants.length] as State
     const keychain = memoryKeychain()
     const names = { display_name: `${owner}`, device_name: 'desk', platform: 'linux' } as const
     await enrol(state, keychain, server.door, async () => 'code', names, T0)
     sit(owner, state, keychain)
-    if (count === 2) await addSecond(seats.at(-1)!, folders[seats.length] as State, sit, server)
+    if (count === 2)
+      await addSecond(participants.at(-1)!, folders[participants.length] as State, sit, server)
   }
   /** Replaces all devices of an account by a new one, by a reset. */
   const comeBack = (owner: number, state: State, how: ComingBack) =>
-    resetBy({ first: seats.find((one) => one.owner === owner)!, state, how }, sit, server)
-  return { server, seats, clock, comeBack }
+    resetBy({ first: participants.find((one) => one.owner === owner)!, state, how }, sit, server)
+  return { server, participants, clock, comeBack }
 }
 
 /** Returns the consent that a device signs to be added. */
@@ -108,7 +109,7 @@ async function consentBy(
 type Sit = (owner: number, state: State, keychain: Keychain, isThief?: boolean) => void
 type Server = ReturnType<typeof memoryServer>
 
-async function addSecond(first: Seat, state: State, sit: Sit, server: Server) {
+async function addSecond(first: Participant, state: State, sit: Sit, server: Server) {
   const { identity, account } = first
   const [keys, id] = [newDeviceKeys(), newId('dev_', T0)]
   const { sign } = await identity.keys()
@@ -124,11 +125,11 @@ async function addSecond(first: Seat, state: State, sit: Sit, server: Server) {
   const entries = server.logs.get(identity.account)!
   for (const [seq, one] of entries.entries())
     first.state.logs.append({ kind: 'keylog', subject: identity.account, seq, entry: one })
-  await takeSeat({ first, state, id, keys, entries }, sit, server)
+  await addDeviceTo({ first, state, id, keys, entries }, sit, server)
 }
 
 async function resetBy(
-  { first, state, how }: { first: Seat; state: State; how: ComingBack },
+  { first, state, how }: { first: Participant; state: State; how: ComingBack },
   sit: Sit,
   server: Server,
 ) {
@@ -139,13 +140,13 @@ async function resetBy(
   const entry = resetLog({ log, device: id, keys, at: 1, ...recovery })
   await server.as(account, id).keyLogs.append({ body: { entry } })
   const entries = server.logs.get(account)!
-  await takeSeat({ first, state, id, keys, entries, isThief: how.isThief }, sit, server)
+  await addDeviceTo({ first, state, id, keys, entries, isThief: how.isThief }, sit, server)
 }
 
 /** Creates a further device of an account, which has its log. */
-async function takeSeat(
+async function addDeviceTo(
   of: {
-    first: Seat
+    first: Participant
     state: State
     id: string
     keys: DeviceKeyPairs

@@ -13,8 +13,8 @@ import { insteadAtDoor, losing, refusing } from '../../world/interceptor.ts'
 /** Deletes the session of a device on the server, and nothing else. */
 const endSession = ({ account }: Laptop) => account.currentSession.delete({})
 
-const read = ({ seat, identity }: Laptop) =>
-  seat.account().keyLogs.read({ account: identity().account })
+const read = ({ deviceSession, identity }: Laptop) =>
+  deviceSession.account().keyLogs.read({ account: identity().account })
 
 describe('a user with an ended session', () => {
   for (const which of ['the first device', 'a further device'] as const)

@@ -13,7 +13,7 @@ import { instead } from '../../world/interceptor.ts'
 describe('approval', () => {
   it('words typed on both sides: the new device is signed in, and both have the same log', async (t) => {
     const { server, old, fresh, account } = await twoLaptops(t)
-    assert.equal(fresh.seat.device(), null, 'read-only')
+    assert.equal(fresh.deviceSession.device(), null, 'read-only')
     const { id, words } = await shownBy(old, fresh.flow)
     assert.equal(words.split(' ').length, 4)
     assert.equal((await fresh.flow.read()).device_words, words)
@@ -23,7 +23,7 @@ describe('approval', () => {
     assert.equal(fresh.identity().approved, false, 'one comparison is not two')
     const done = await fresh.flow.approve(` ${shown.words.replaceAll(' ', '-')} `)
     assert.deepEqual([done.state, done.device_words], ['signed_in', null])
-    assert.notEqual(fresh.seat.device(), null)
+    assert.notEqual(fresh.deviceSession.device(), null)
     for (const { identity } of [old, fresh])
       assert.deepEqual((await identity().keyLog()).entries, server.entries(account))
     assert.equal((await fresh.restart().flow.read()).state, 'signed_in')
@@ -32,7 +32,7 @@ describe('approval', () => {
 
   it('the approving device stores the grown log at once', async (t) => {
     const { old, fresh } = await twoLaptops(t)
-    const identity = old.seat.identity()
+    const identity = old.deviceSession.identity()
     assert.equal((await identity?.keyLog())?.seq, 0)
     await added(old, fresh.flow)
     assert.equal((await identity?.keyLog())?.seq, 1)

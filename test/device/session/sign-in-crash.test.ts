@@ -84,7 +84,7 @@ describe('a crash at any step', () => {
     await everyCrash(
       async (laptop) => {
         await laptop.signIn()
-        await laptop.seat.leave()
+        await laptop.deviceSession.leave()
         await laptop.flow.begin(EMAIL)
       },
       async ({ flow }, server) => flow.code({ code: await server.code(EMAIL), reset: true }),

@@ -52,7 +52,7 @@ describe('sign-out', () => {
     const { account, device, kid, keys, keyLog } = laptop.identity()
     const { secret: seed } = (await keys()).sign
     const entry = revokeDevice({ log: await keyLog(), device, by: device, kid, seed, at: 1 })
-    await laptop.seat.account().keyLogs.append({ body: { entry } })
+    await laptop.deviceSession.account().keyLogs.append({ body: { entry } })
     await rejects('invalid_state', laptop.flow.end({ last_device: false, forget: false }), {
       state: 'unknown_here',
       says: /countersignd logout --forget/,

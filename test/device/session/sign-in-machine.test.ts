@@ -70,7 +70,7 @@ describe('a machine account', () => {
     const { device, kid, keys, keyLog } = laptop.identity()
     const { secret: seed } = (await keys()).sign
     const entry = revokeDevice({ log: await keyLog(), device, by: device, kid, seed, at: 1 })
-    await laptop.seat.account().keyLogs.append({ body: { entry } })
+    await laptop.deviceSession.account().keyLogs.append({ body: { entry } })
     await rejects('not_signed_in', laptop.flow.again(), { says: /was revoked/ })
   })
 
@@ -88,7 +88,10 @@ describe('a machine account', () => {
       says: /--forget/,
     })
     await laptop.flow.end({ last_device: false, forget: true })
-    assert.deepEqual([laptop.seat.identity(), laptop.keychain.get('machine')], [null, null])
+    assert.deepEqual(
+      [laptop.deviceSession.identity(), laptop.keychain.get('machine')],
+      [null, null],
+    )
   })
 
   it('that was rejected before its approval does not return by itself', async (t) => {

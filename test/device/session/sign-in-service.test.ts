@@ -59,12 +59,12 @@ describe('over the account server', () => {
     await laptop.signIn({ email })
     return { email, laptop, account: laptop.identity().account }
   }
-  const logOf = async ({ seat, identity }: Laptop) =>
-    (await seat.account().keyLogs.read({ account: identity().account })).entries
+  const logOf = async ({ deviceSession, identity }: Laptop) =>
+    (await deviceSession.account().keyLogs.read({ account: identity().account })).entries
 
   it('a first device is signed in, and again after another start', async (t) => {
     const { email, laptop, account } = await person(t)
-    const { user } = await laptop.restart().seat.account().context.read({})
+    const { user } = await laptop.restart().deviceSession.account().context.read({})
     assert.deepEqual([user.id, user.email, user.kind], [account, email, 'person'])
   })
 
@@ -84,8 +84,8 @@ describe('over the account server', () => {
     const fresh = newLaptop(t, place, 'laptop 2')
     const { state } = await fresh.signIn({ email })
     assert.equal(state, 'awaiting_approval')
-    assert.equal((await fresh.seat.account().context.read({})).user.id, account)
-    const write = () => fresh.seat.account().organisations.create({ body: { name: 'x' } })
+    assert.equal((await fresh.deviceSession.account().context.read({})).user.id, account)
+    const write = () => fresh.deviceSession.account().organisations.create({ body: { name: 'x' } })
     await rejects('forbidden', write)
     const early = (call: Call) =>
       rejects('invalid_state', call, { state: 'no_attempt', says: /No approval of this device/ })
@@ -106,7 +106,7 @@ describe('over the account server', () => {
     await fresh.signIn({ email })
     const gone = fresh.identity().device
     await fresh.flow.end({ last_device: false, forget: false })
-    const asked = old.seat.account().pendingDevices.read({ id: gone })
+    const asked = old.deviceSession.account().pendingDevices.read({ id: gone })
     await rejects('not_found', asked)
     assert.equal((await fresh.signIn({ email })).state, 'awaiting_approval')
   })
@@ -130,11 +130,11 @@ describe('over the account server', () => {
   it('a session that ended: a code gives the same device another', async (t) => {
     const { email, laptop, account } = await person(t)
     const { device } = laptop.identity()
-    await laptop.seat.account().currentSession.delete({})
-    await rejects('not_signed_in', laptop.seat.account().context.read({}))
+    await laptop.deviceSession.account().currentSession.delete({})
+    await rejects('not_signed_in', laptop.deviceSession.account().context.read({}))
     const { state } = await laptop.signIn({ email })
     assert.deepEqual([state, laptop.identity().device], ['signed_in', device])
-    assert.equal((await laptop.seat.account().context.read({})).user.id, account)
+    assert.equal((await laptop.deviceSession.account().context.read({})).user.id, account)
     assert.equal((await logOf(laptop)).length, 1)
   })
 
@@ -150,7 +150,7 @@ describe('over the account server', () => {
       const bot = newLaptop(t, place, 'rack', { door: door() })
       const { state } = await bot.flow.machine({ key, reset: false })
       assert.equal(state, row === 'create' ? 'signed_in' : 'awaiting_approval')
-      const { items } = await bot.seat.account().devices.list({})
+      const { items } = await bot.deviceSession.account().devices.list({})
       assert.equal(items.length, row === 'create' ? 1 : 2)
     })
 
@@ -162,10 +162,10 @@ describe('over the account server', () => {
     const waiting = newLaptop(t, place, 'rack 2')
     await waiting.flow.machine({ key, reset: false })
     const { device: id } = waiting.identity()
-    await bot.seat.account().devices.delete({ id })
-    const read = (of: Laptop) => of.seat.account().context.read({})
+    await bot.deviceSession.account().devices.delete({ id })
+    const read = (of: Laptop) => of.deviceSession.account().context.read({})
     await rejects('not_signed_in', read(waiting), { says: /was rejected before/ })
-    const asked = bot.seat.account().pendingDevices.read({ id })
+    const asked = bot.deviceSession.account().pendingDevices.read({ id })
     await rejects('not_found', asked)
 
     await newLaptop(t, place, 'new').flow.machine({ key, reset: true })
@@ -186,7 +186,7 @@ describe('over the account server', () => {
     const paper = recoveryKeyOf(newRecoverySeed())
     const seed = (await keys()).sign.secret
     const named = nameRecoveryKey({ log: await keyLog(), key: paper.jwk, by, kid, seed, at: 1 })
-    await bot.seat.account().keyLogs.append({ body: { entry: named } })
+    await bot.deviceSession.account().keyLogs.append({ body: { entry: named } })
 
     const next = newLaptop(t, place, 'rack 2')
     await next.flow.machine({ key, reset: false })
@@ -210,7 +210,7 @@ describe('over the account server', () => {
     const fresh = newLaptop(t, place, 'new')
     await fresh.signIn({ email, reset: true })
     assert.equal(fresh.identity().account, account)
-    await rejects('not_signed_in', lost.seat.account().context.read({}))
+    await rejects('not_signed_in', lost.deviceSession.account().context.read({}))
     await lost.flow.end({ last_device: false, forget: true })
     assert.equal((await logOf(fresh)).length, 2)
   })
@@ -218,9 +218,11 @@ describe('over the account server', () => {
   /** Returns the key of a new machine account. */
   async function machineOf(owner: Laptop) {
     const { sign } = newDeviceKeys()
-    const { id } = await owner.seat.account().organisations.create({ body: { name: 'Acme' } })
+    const { id } = await owner.deviceSession
+      .account()
+      .organisations.create({ body: { name: 'Acme' } })
     const body = { organisation_id: id, name: 'bot', key: sign.jwk }
-    const { machine_id: machine, token_endpoint } = await owner.seat
+    const { machine_id: machine, token_endpoint } = await owner.deviceSession
       .account()
       .machines.create({ body })
     const d = Buffer.from(sign.secret).toString('base64url')
@@ -238,9 +240,9 @@ describe('over the account server', () => {
     assert.equal(signedIn.account_id, account)
     const { device, session } = bot.identity()
 
-    await bot.seat.account().currentSession.delete({})
+    await bot.deviceSession.account().currentSession.delete({})
     const next = bot.restart()
-    const asked = Array.from({ length: 5 }, () => next.seat.account().context.read({}))
+    const asked = Array.from({ length: 5 }, () => next.deviceSession.account().context.read({}))
     for (const { user } of await Promise.all(asked)) assert.equal(user.id, account)
     assert.notEqual(next.identity().session, session)
     assert.equal(next.identity().device, device)
@@ -249,8 +251,8 @@ describe('over the account server', () => {
     const second = newLaptop(t, place, 'rack 2')
     await second.flow.machine({ key, reset: false })
     await approved(next, second.flow)
-    await second.seat.account().currentSession.delete({})
-    assert.equal((await second.restart().seat.account().context.read({})).user.id, account)
+    await second.deviceSession.account().currentSession.delete({})
+    assert.equal((await second.restart().deviceSession.account().context.read({})).user.id, account)
     assert.equal(second.identity().approved, true)
 
     await second.restart().flow.end({ last_device: false, forget: false })

@@ -177,7 +177,7 @@ describe('a person’s first device', () => {
       }))
       const laptop = newLaptop(t, server, 'laptop', { door })
       await rejects('backend_error', laptop.signIn(), { says: /may be dishonest/ })
-      assert.equal(laptop.seat.identity(), null)
+      assert.equal(laptop.deviceSession.identity(), null)
     })
 })
 
@@ -196,7 +196,7 @@ describe('reset', () => {
     )
     assert.equal(log.generation, 2)
     assert.deepEqual((await laptop.identity().keyLog()).entries, log.entries)
-    await rejects('not_signed_in', lost.seat.account().keyLogs.read({ account }))
+    await rejects('not_signed_in', lost.deviceSession.account().keyLogs.read({ account }))
   })
 
   it('an account that lost all its devices is not opened without reset', async (t) => {
@@ -235,7 +235,7 @@ describe('reset', () => {
     await rejects('backend_error', laptop.signIn({ reset: true }), {
       says: /invalid key log \(duplicate_entry\)/,
     })
-    assert.equal(laptop.seat.identity(), null)
+    assert.equal(laptop.deviceSession.identity(), null)
   })
 })
 

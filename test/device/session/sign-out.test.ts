@@ -30,7 +30,7 @@ async function signedIn(t: TestContext, between: Between = (account) => account)
       takeLeave({
         identity: laptop.identity(),
         state: laptop.state,
-        account: laptop.seat.account(),
+        account: laptop.deviceSession.account(),
         now: server.now(),
         lastDevice: how.lastDevice ?? true,
         forget: how.forget ?? false,
@@ -138,7 +138,7 @@ describe('a device with a revocation that never arrived, and a session that ends
       requireSession: () => undefined,
       state,
       identity: laptop.identity(),
-      account: laptop.seat.account(),
+      account: laptop.deviceSession.account(),
       touched: new Set(),
       now: () => 0,
       log: () => undefined,

@@ -5,7 +5,7 @@ import { type Approver, newApprover } from '../../../src/device/approval/approve
 import { openCodes } from '../../../src/device/codes/codes.ts'
 import type { LocalDevice } from '../../../src/device/device.ts'
 import { openIdentity, type Identity } from '../../../src/device/identity/identity.ts'
-import { openSeat } from '../../../src/device/session/session.ts'
+import { openDeviceSession } from '../../../src/device/session/session.ts'
 import type { SignInFlow } from '../../../src/device/session/sign-in-flow.ts'
 import { newSignIn } from '../../../src/device/session/sign-in.ts'
 import type { Unpushed } from '../../../src/device/sync/sync.ts'
@@ -66,7 +66,7 @@ export function newLaptop(
 function laptopOver(server: Place, name: string, parts: Parts) {
   const { state, keychain, now } = parts
   const logged: unknown[] = []
-  const seat = openSeat({
+  const deviceSession = openDeviceSession({
     state,
     keychain,
     accountOf: (identity) =>
@@ -80,7 +80,7 @@ function laptopOver(server: Place, name: string, parts: Parts) {
   })
   let approver: Approver | null = null
   function approverHere(): Approver {
-    const identity = seat.identity() as Identity
+    const identity = deviceSession.identity() as Identity
     const codes = openCodes(state, openVault(keychain, state.secrets), identity.account)
     return newApprover({ identity, state, codes, now, requireSession: () => undefined })
   }
@@ -88,7 +88,7 @@ function laptopOver(server: Place, name: string, parts: Parts) {
   const flow: SignInFlow = newSignIn({
     state,
     keychain,
-    seat,
+    deviceSession,
     door: parts.door(server.door),
     server: parts.server,
     now,
@@ -99,7 +99,7 @@ function laptopOver(server: Place, name: string, parts: Parts) {
     flow,
     state,
     keychain,
-    seat,
+    deviceSession,
     logged,
     identity: () => openIdentity(state, keychain) as Identity,
     /** Signs in with a code from the mailbox. */
@@ -112,7 +112,7 @@ function laptopOver(server: Place, name: string, parts: Parts) {
       return (approver ??= approverHere())
     },
     get account() {
-      return seat.account()
+      return deviceSession.account()
     },
     /** Returns the same device after a restart, with some parts replaced. */
     restart: (more: Partial<Parts> = {}) => laptopOver(server, name, { ...parts, ...more }),

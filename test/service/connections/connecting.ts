@@ -207,7 +207,12 @@ export async function approved(by: Person, connection: string, person: Person) {
 }
 
 /** Invites an account, has it approve, and adds it. */
-export async function takeIn(by: Person, connection: string, person: Person, role?: RosterRole) {
+export async function joinMember(
+  by: Person,
+  connection: string,
+  person: Person,
+  role?: RosterRole,
+) {
   await approved(by, connection, person)
   const member = person.id
   return make(
@@ -223,6 +228,6 @@ export async function connected(server: Server, names: readonly string[]) {
   for (const name of names) people.push(await enrol(server, name))
   const [owner, ...others] = people as [Person, ...Person[]]
   const { id } = await connect(owner, 'Club')
-  for (const other of others) await takeIn(owner, id, other)
+  for (const other of others) await joinMember(owner, id, other)
   return { id, people: people as [Person, Person, Person, Person] }
 }

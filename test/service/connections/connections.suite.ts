@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { serverName } from '../../../src/api/rest/names.ts'
 import type { Account } from '../../../src/api/port.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import { approveInvitation, approved, changeBy, connected, make, takeIn } from './connecting.ts'
+import { approveInvitation, approved, changeBy, connected, make, joinMember } from './connecting.ts'
 import { invite, members, openClubs, received, sent, type Clubs } from './connections-subject.ts'
 import { invitationAnswersSuite } from './invitation-answers.suite.ts'
 import { invitationsSuite } from './invitations.suite.ts'
@@ -34,7 +34,7 @@ export function connectionsSuite(
     describe('members', () => {
       test('an owner removes a member who is only invited, without signing', async () => {
         const id = await club()
-        await takeIn(ada, id, owner, 'owner')
+        await joinMember(ada, id, owner, 'owner')
         for (const answer of [false, true]) {
           const { id: invitation } = await invite(ada, id, bob)
           if (answer) await approveInvitation(bob, { id: invitation })
@@ -47,8 +47,8 @@ export function connectionsSuite(
 
       test('any owner removes an invited mailbox by the id in the list of members', async () => {
         const [id, other] = [await club(), await club()]
-        await takeIn(ada, id, owner, 'owner')
-        await takeIn(ada, id, carl)
+        await joinMember(ada, id, owner, 'owner')
+        await joinMember(ada, id, carl)
         const email = newAddress()
         const { id: invitation } = await invite(ada, id, email)
         const listed = await members(owner, id)
@@ -71,7 +71,7 @@ export function connectionsSuite(
 
       test('removing an active member needs a device and the role of owner', async () => {
         const id = await club()
-        await takeIn(ada, id, carl)
+        await joinMember(ada, id, carl)
         await rejects('no_device', ada.account.members.remove({ id, mid: carl.id }))
         for (const person of [ada, carl])
           await rejects('no_device', person.account.members.remove({ id, mid: person.id }))
@@ -91,7 +91,7 @@ export function connectionsSuite(
     describe('connections', () => {
       test('two members are direct, named after the inviter; more members are a group with its own name', async () => {
         const id = await club()
-        await takeIn(ada, id, bob)
+        await joinMember(ada, id, bob)
         const theirs = await bob.account.connections.read({ id })
         assert.deepEqual([theirs.name, theirs.kind, theirs.state], ['Ada', 'direct', 'active'])
         assert.deepEqual(

@@ -54,8 +54,8 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
     test('are created and listed, newest first; omitted fields are null', async () => {
       const bob = inside(await enrol(subject.server))
       const one = await newExternal(bob)
-      const told = { display_name: 'Plumber', email: null, phone: null, note: null }
-      assert.deepEqual(one, { id: one.id, ...told, created_at: time() })
+      const expected = { display_name: 'Plumber', email: null, phone: null, note: null }
+      assert.deepEqual(one, { id: one.id, ...expected, created_at: time() })
       const body = {
         display_name: '<b>Łukasz</b>',
         email: 'L.Ukasz@Example.org',
@@ -63,8 +63,8 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
         note: 'Ring twice.\n\t<script>',
       }
       const other = await newExternal(bob, body)
-      const kept = { ...body, email: 'l.ukasz@example.org' }
-      assert.deepEqual(other, { id: other.id, ...kept, created_at: time() })
+      const receivedFields = { ...body, email: 'l.ukasz@example.org' }
+      assert.deepEqual(other, { id: other.id, ...receivedFields, created_at: time() })
       for (let i = 0; i < 3; i++) await newExternal(bob)
       const pages = await everything((page) => bob.account.externalMembers.list(page), 2)
       assert.deepEqual(
@@ -245,14 +245,14 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       assert.equal(letter.subject, 'A link for you at countersign.test')
       for (const value of letter.headers.values()) assert.ok(!value.includes(secret))
 
-      const kept: string[] = []
+      const stored: string[] = []
       for (const table of ['guest_codes', 'tries', 'idempotency', 'notifications', 'accounts'])
-        kept.push(
+        stored.push(
           JSON.stringify((await sql`select * from ${sql.table(table)}`.execute(hand.db)).rows),
         )
-      assert.ok(kept.join().includes(guest.id), 'the search finds what is there')
-      assert.ok(!kept.join().includes(secret))
-      assert.ok(!kept.join().includes(at))
+      assert.ok(stored.join().includes(guest.id), 'the search finds what is there')
+      assert.ok(!stored.join().includes(secret))
+      assert.ok(!stored.join().includes(at))
     })
 
     test('is sent to the external member by default, and needs an address', async () => {
@@ -409,24 +409,24 @@ export function externalMembersSuite(name: string, { newPlace }: Engine): void {
       const guest = await newGuest(ada, { label: 'Kitchen\u00a0sink' })
       const { guestPages } = subject.service.open
       const opened = () => guestPages.opened({ id: guest.id }, VISITOR)
-      const told = async () =>
+      const notes = async () =>
         (await ada.account.notifications.list({})).items.map(({ kind, body, data }) => ({
           kind,
           body: body.slice(0, 74),
           data,
         }))
       await guestPages.read({ id: guest.id }, VISITOR)
-      assert.deepEqual(await told(), [], 'scanners of mails read pages too')
+      assert.deepEqual(await notes(), [], 'scanners of mails read pages too')
       await Promise.all([opened(), opened()])
       const first = {
         kind: 'guest_code_opened',
         body: 'The page of the guest code "Kitchen sink" was opened for the first time. I',
         data: { guest_code_id: guest.id },
       }
-      assert.deepEqual(await told(), [first])
+      assert.deepEqual(await notes(), [first])
       subject.clock.ms += 1000
       await opened()
-      assert.deepEqual(await told(), [first])
+      assert.deepEqual(await notes(), [first])
       assert.equal((await listed(ada, guest.id))?.last_opened_at, time())
       assert.deepEqual((await eve.account.notifications.list({})).items, [])
     })

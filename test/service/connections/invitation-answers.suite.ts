@@ -7,7 +7,7 @@ import { before, describe, test } from 'node:test'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { entryHash } from '../../../src/crypto/jose/jws.ts'
 import { malformedConsents } from '../../crypto/malformed.ts'
-import { approveInvitation, approved, consentBy, make, takeIn } from './connecting.ts'
+import { approveInvitation, approved, consentBy, make, joinMember } from './connecting.ts'
 import { DAY, invite, members, received, sent, type Clubs } from './connections-subject.ts'
 import { isInvalid } from '../../account/subject.ts'
 import { addressOf, enrolByMail, newAddress, type Person } from '../person.ts'
@@ -78,13 +78,13 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
             assert.deepEqual(await sent(ada, id), before)
             continue
           }
-          const said = await answer()
-          assert.equal(said.state, outcomes[i])
-          assert.equal(said.direction, verb === 'withdraw' ? 'sent' : 'received')
+          const result = await answer()
+          assert.equal(result.state, outcomes[i])
+          assert.equal(result.direction, verb === 'withdraw' ? 'sent' : 'received')
           // A repetition has the same result.
-          assert.deepEqual(await answer(), said)
-          const [told] = await sent(ada, id)
-          assert.deepEqual({ ...told, direction: said.direction }, said)
+          assert.deepEqual(await answer(), result)
+          const [sentByAda] = await sent(ada, id)
+          assert.deepEqual({ ...sentByAda, direction: result.direction }, result)
         }
       })
 
@@ -137,7 +137,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
     ] as const)
       test(`an approval by an account that ${what} has to name that entry or a later one`, async () => {
         const id = await club()
-        await takeIn(ada, id, carl)
+        await joinMember(ada, id, carl)
         await go(id)
         const heads = await headsOf(id)
         for (const before of heads.slice(0, -1))
@@ -177,7 +177,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
       for (const change of ['remove', 'leave'] as const) {
         const id = await club()
         const address = await addressOf(carl)
-        await takeIn(ada, id, carl)
+        await joinMember(ada, id, carl)
         const made = await invite(ada, id, address)
         await (change === 'leave'
           ? make(carl, id, { op: 'leave' })
@@ -257,7 +257,7 @@ export function invitationAnswersSuite(clubs: () => Clubs): void {
     test('invitations of an owner end when the owner loses that role', async () => {
       for (const change of ['remove', 'role', 'leave'] as const) {
         const id = await club()
-        await takeIn(ada, id, owner, 'owner')
+        await joinMember(ada, id, owner, 'owner')
         const waits = await approved(owner, id, bob)
         await invite(owner, id, carl)
         await make(

@@ -7,7 +7,7 @@ import { before, describe, test } from 'node:test'
 import { serverName } from '../../../src/api/rest/names.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { ErrorCode } from '../../../src/errors.ts'
-import { approveInvitation, make, takeIn } from './connecting.ts'
+import { approveInvitation, make, joinMember } from './connecting.ts'
 import { DAY, HOUR, invite, members, received, sent, type Clubs } from './connections-subject.ts'
 import {
   addressOf,
@@ -155,8 +155,8 @@ export function invitationsSuite(clubs: () => Clubs): void {
 
     test('rejects the inviter, members, an account invited by another owner, and unknown accounts', async () => {
       const id = await club()
-      await takeIn(ada, id, carl)
-      await takeIn(ada, id, owner, 'owner')
+      await joinMember(ada, id, carl)
+      await joinMember(ada, id, owner, 'owner')
       await invite(owner, id, bob)
       const cases: [string, Person | string, ErrorCode, string?][] = [
         ['oneself', ada, 'invalid_state', 'self'],
@@ -185,7 +185,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
       const [nobody, guest, member] = [newAddress(), await addressOf(carl), newAddress()]
       const dora = await enrolByMail(server, member, 'Dora')
       await invite(ada, id, carl)
-      await takeIn(ada, id, dora)
+      await joinMember(ada, id, dora)
       // The mail of the invitation that Dora approved is sent in the background.
       await arrived(server, member, /invites/)
       const mails = (await letters(member)).length
@@ -228,7 +228,7 @@ export function invitationsSuite(clubs: () => Clubs): void {
 
     test('two owners can invite the same account, and each needs a consent of its own', async () => {
       const id = await club()
-      await takeIn(ada, id, owner, 'owner')
+      await joinMember(ada, id, owner, 'owner')
       const address = await addressOf(carl)
       const made = await invite(ada, id, address)
       await approveInvitation(carl, { id: made.id })

@@ -10,7 +10,7 @@ import { every } from '../../../src/api/cursor.ts'
 import type { Account } from '../../../src/api/port.ts'
 import { formatId, newId } from '../../../src/crypto/encoding/id.ts'
 import { onBothEngines } from '../engines.ts'
-import { NOW, type Town, openTown } from '../organisations/org-subject.ts'
+import { NOW, type OrgFixture, openOrgFixture } from '../organisations/org-subject.ts'
 import { type Person, enrol } from '../person.ts'
 import { rejects } from '../../rejects.ts'
 
@@ -45,7 +45,7 @@ const between = {
 
 onBothEngines((engine, of) => {
   describe(`filters of lists: ${engine}`, () => {
-    let town: Town
+    let fixture: OrgFixture
     let ada: Person & { organisation: string }
     let account: Account
     const tags: string[] = []
@@ -55,7 +55,7 @@ onBothEngines((engine, of) => {
     const one = <T>(values: readonly T[], i: number): T => values[(i * 7 + 3) % values.length]!
 
     async function rows(i: number) {
-      const { db } = town.hand
+      const { db } = fixture.hand
       const account_id = ada.id
       const created_at = at(i)
       const con = newId('con_', created_at)
@@ -140,7 +140,7 @@ onBothEngines((engine, of) => {
           })
           .execute()
       else if (i % 3 === 0)
-        await town.member(organisation_id, { state: one(['active', 'suspended'] as const, i) })
+        await fixture.member(organisation_id, { state: one(['active', 'suspended'] as const, i) })
       await db
         .insertInto('organisation_activities')
         .values({
@@ -158,7 +158,7 @@ onBothEngines((engine, of) => {
 
     /** Adds an invitation of each kind that the table may have, in both directions. */
     async function invitations() {
-      const { db } = town.hand
+      const { db } = fixture.hand
       const connection_id = newId('con_', NOW)
       await db
         .insertInto('connections')
@@ -188,9 +188,9 @@ onBothEngines((engine, of) => {
     }
 
     before(async () => {
-      town = await openTown(of)
-      ada = await town.owner()
-      other = await enrol(town.subject.server, 'Bob')
+      fixture = await openOrgFixture(of)
+      ada = await fixture.owner()
+      other = await enrol(fixture.subject.server, 'Bob')
       account = ada.account
       for (const name of ['a', 'b', 'c'])
         tags.push((await account.tags.create({ body: { name } })).id)
@@ -214,7 +214,7 @@ onBothEngines((engine, of) => {
       })
       await account.verifications.push({ body: { items } })
     })
-    after(() => town.close())
+    after(() => fixture.close())
 
     const lists: Readonly<Record<string, () => Filters>> = {
       connections: () => ({

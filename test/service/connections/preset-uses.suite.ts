@@ -196,7 +196,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
           const address = newAddress()
           await open(ada, { preset_id: preset.id, invite: [{ email: address }] })
           const { text, subject } = await arrived(server, address, /invites/)
-          for (const said of says) assert.match(text, said)
+          for (const expected of says) assert.match(text, expected)
           assert.doesNotMatch(text, /evil\.example|\/\/evil|@evil|<a|\u200f/)
           assert(!subject.includes('Hello'))
           for (const line of text.split('\n')) assert(line.length <= 80, line)

@@ -175,8 +175,8 @@ export function presetsSuite(engine: string, { newPlace }: Engine): void {
     for (const text of ['<script>alert(1)</script>', "'); drop table presets; --", '日本 🏠\ttab'])
       test(`stores as text: ${text}`, async () => {
         const made = await create(ada, { name: text.replace('\t', ' '), invite_message: text })
-        const kept = (await all(ada)).find(({ id }) => id === made.id)!
-        assert.equal(kept.invite_message, text)
+        const stored = (await all(ada)).find(({ id }) => id === made.id)!
+        assert.equal(stored.invite_message, text)
         await ada.account.presets.delete({ id: made.id })
       })
 

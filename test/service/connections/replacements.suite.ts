@@ -104,7 +104,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
       const { entries } = await ada.account.rosters.read({ connection: id })
       const count = async () =>
         (await hand.db.selectFrom('replacements').selectAll().execute()).length
-      const kept = await count()
+      const stored = await count()
       for (const [what, fork, reason] of [
         ['a repeated entry', [one, one], 'bad_value'],
         ['entries of two seqs', [one, entries[0]!], 'bad_value'],
@@ -125,7 +125,7 @@ export function replacementsSuite(rosters: () => Rosters): void {
         ada.account.rosters.open({ body }),
         'replaces none',
       )
-      assert.equal(await count(), kept)
+      assert.equal(await count(), stored)
       const connection = newId('con_', Date.now())
       const itself = opening(ada, 'Bank', { connection, entryOf: { replaces: connection } })
       await assert.rejects(itself, { reason: 'bad_value' })

@@ -7,7 +7,7 @@ import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
 import { signerAt } from '../../../src/crypto/logs/key-log-ops.ts'
 import { verifyKeyLog } from '../../../src/crypto/logs/key-log.ts'
-import { envelopeFor, knownBy, make, takeIn } from './connecting.ts'
+import { envelopeFor, knownBy, make, joinMember } from './connecting.ts'
 import {
   connect,
   enrol,
@@ -29,9 +29,9 @@ import {
 } from './rosters-subject.ts'
 
 export function rosterEnvelopesSuite(rosters: () => Rosters): void {
-  let { server, kept, laptopOf } = {} as Rosters
+  let { server, stored, laptopOf } = {} as Rosters
   before(() => {
-    ;({ server, kept, laptopOf } = rosters())
+    ;({ server, stored, laptopOf } = rosters())
   })
 
   describe('envelopes', () => {
@@ -41,7 +41,7 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
       const ada = await enrol(server, 'Ada')
       const bob = await enrolByMail(server, email, 'Bob')
       const { id } = await connect(ada)
-      await takeIn(ada, id, bob)
+      await joinMember(ada, id, bob)
       const laptop = await laptopOf(bob, email, { isApproved })
       return { id, ada, bob, email, laptop }
     }
@@ -127,13 +127,13 @@ export function rosterEnvelopesSuite(rosters: () => Rosters): void {
         ['no ct', [changed({ ct: '' })], 'bad_value'],
         ['two for one device', [good, await envelopeFor(roster, to)], 'duplicate_device'],
       ]
-      const before = await kept(id)
+      const before = await stored(id)
       const add = (envelopes: string[]) =>
         ada.account.envelopes.add({ connection: id, body: { envelopes } })
       for (const [what, envelopes, reason] of cases)
         await isInvalid('envelopes', reason, add(envelopes), what)
       await isInvalid('envelopes', '', add([]), 'none')
-      assert.deepEqual(await kept(id), before)
+      assert.deepEqual(await stored(id), before)
       // The envelopes were valid for the epoch before this rotation.
       await make(bob, id, { op: 'rotate' })
       const { entries } = await ada.account.rosters.read({ connection: id })

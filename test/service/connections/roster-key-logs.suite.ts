@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { signerAt } from '../../../src/crypto/logs/key-log-ops.ts'
-import { changeBy, envelopeFor, knownBy, make, takeIn } from './connecting.ts'
+import { changeBy, envelopeFor, knownBy, make, joinMember } from './connecting.ts'
 import type { AppError } from '../../../src/errors.ts'
 import {
   approve,
@@ -32,7 +32,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
       const bob = await enrolByMail(server, email, 'Bob')
       const stranger = await enrol(server)
       const { id } = await connect(ada)
-      await takeIn(ada, id, bob)
+      await joinMember(ada, id, bob)
       const other = await connect(ada)
       const strange = await connect(stranger)
       let seen = (await read(ada, id)).updated_at
@@ -87,7 +87,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
           const changes: (() => Promise<unknown>)[] = []
           for (let i = 0; i < 12; i++) {
             const { id: connection } = await connect(ada)
-            await takeIn(ada, connection, bob)
+            await joinMember(ada, connection, bob)
             const actor = i % 2 === 0 ? { ...laptop, id: ada.id } : bob
             const { body } = await changeBy(actor, connection, { op: 'rotate' })
             changes.push(() => actor.account.rosters.append({ connection, body }))
@@ -95,7 +95,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
           const end = await ending(ada, laptop.device)
           const begun = Promise.withResolvers<void>()
           let left = answered
-          const told = changes.map(async (change) => {
+          const codes = changes.map(async (change) => {
             const code = await change().then(
               () => 'kept',
               (error: AppError) => error.code,
@@ -106,7 +106,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
           if (answered === 0) begun.resolve()
           await begun.promise
           await end()
-          for (const code of await Promise.all(told))
+          for (const code of await Promise.all(codes))
             assert.match(String(code), /^(kept|conflict|invalid_token)$/)
         }
       })
@@ -116,7 +116,7 @@ export function rosterKeyLogsSuite(rosters: () => Rosters): void {
       const ada = await enrol(server, 'Ada')
       const bob = await enrolByMail(server, email, 'Bob')
       const { id } = await connect(ada)
-      await takeIn(ada, id, bob)
+      await joinMember(ada, id, bob)
       const again = await resetOf(server, bob.id, await mailedCode(server, email))
       assert.deepEqual(await envelopesOf(again, id), [])
       const known = await knownBy(ada, id)

@@ -24,7 +24,7 @@ import {
   knownBy,
   make,
   signerOf,
-  takeIn,
+  joinMember,
 } from './connecting.ts'
 import {
   connect,
@@ -41,9 +41,9 @@ import { isInvalid, payloadOf, read, tooLate, type Rosters } from './rosters-sub
 import { rejects } from '../../rejects.ts'
 
 export function rosterRefusalsSuite(rosters: () => Rosters): void {
-  let { subject, server, kept, insideOf, laptopOf } = {} as Rosters
+  let { subject, server, stored, insideOf, laptopOf } = {} as Rosters
   before(() => {
-    ;({ subject, server, kept, insideOf, laptopOf } = rosters())
+    ;({ subject, server, stored, insideOf, laptopOf } = rosters())
   })
 
   describe('append', () => {
@@ -96,7 +96,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
           'actor_log_mismatch',
         ],
       ]
-      const before = await kept(id)
+      const before = await stored(id)
       const epochs = await read(ada, id)
       for (const [what, entry, reason] of cases) {
         const body = { entry, envelopes: [] }
@@ -129,7 +129,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const body = { entry: removal, envelopes: [] }
       const append = carl.account.rosters.append({ connection: id, body })
       await isInvalid('entry', 'not_owner', append, 'by a member')
-      assert.deepEqual(await kept(id), before)
+      assert.deepEqual(await stored(id), before)
       assert.deepEqual(await read(ada, id), epochs)
     })
 
@@ -215,7 +215,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
         ],
         ['no envelope', [own, entry], 'bad_json'],
       ]
-      const before = await kept(id)
+      const before = await stored(id)
       for (const [what, envelopes, reason] of cases) {
         const append = ada.account.rosters.append({
           connection: id,
@@ -223,7 +223,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
         })
         await isInvalid('envelopes', reason, append, what)
       }
-      assert.deepEqual(await kept(id), before)
+      assert.deepEqual(await stored(id), before)
       const body = { entry, envelopes: [own, good] }
       await ada.account.rosters.append({ connection: id, body })
     })
@@ -246,7 +246,7 @@ export function rosterRefusalsSuite(rosters: () => Rosters): void {
       const ada = await enrol(server)
       const bob = await enrolByMail(server, email)
       const { id } = await connect(ada)
-      await takeIn(ada, id, bob)
+      await joinMember(ada, id, bob)
       const laptop = await laptopOf(bob, email)
       const { body, known } = await changeBy(ada, id, { op: 'rotate' })
       assert.equal(body.envelopes.length, 3)

@@ -57,7 +57,7 @@ export async function openRosters(newPlace: () => Promise<Place>) {
   const hand = await openServiceDatabase(place)
 
   /** Returns all rows of a connection. */
-  async function kept(id: string) {
+  async function stored(id: string) {
     const of = { lists: [] as unknown[] }
     const tables = ['memberships', 'roster_entries', 'envelopes', 'invitations'] as const
     for (const table of tables) {
@@ -97,5 +97,5 @@ export async function openRosters(newPlace: () => Promise<Place>) {
     await hand.close()
     await subject.close()
   }
-  return { place, subject, server, hand, kept, insideOf, laptopOf, close }
+  return { place, subject, server, hand, stored, insideOf, laptopOf, close }
 }

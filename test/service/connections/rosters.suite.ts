@@ -12,7 +12,15 @@ import { readEnvelope } from '../../../src/crypto/envelope-form.ts'
 import { firstOf, newDeviceKeys } from '../../crypto/keys.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { signJws } from '../../../src/crypto/jose/jws-signature.ts'
-import { approved, changeBy, connected, make, signerOf, takeIn, type Change } from './connecting.ts'
+import {
+  approved,
+  changeBy,
+  connected,
+  make,
+  signerOf,
+  joinMember,
+  type Change,
+} from './connecting.ts'
 import { dutiesSuite } from './duties.suite.ts'
 import { replacementsSuite } from './replacements.suite.ts'
 import type { AppError } from '../../../src/errors.ts'
@@ -37,10 +45,10 @@ import { rejects } from '../../rejects.ts'
 export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promise<Place> }): void {
   describe(`rosters: ${name}`, () => {
     let rosters: Rosters
-    let { place, subject, server, hand, kept, insideOf, laptopOf } = {} as Rosters
+    let { place, subject, server, hand, stored, insideOf, laptopOf } = {} as Rosters
     before(async () => {
       rosters = await openRosters(newPlace)
-      ;({ place, subject, server, hand, kept, insideOf, laptopOf } = rosters)
+      ;({ place, subject, server, hand, stored, insideOf, laptopOf } = rosters)
     })
     after(() => rosters.close())
 
@@ -90,11 +98,11 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
           const place = { seq: known.roster.seq + 1, head: headOf(body.entry) }
           const append = () => by.account.rosters.append({ connection: id, body })
           assert.deepEqual(await append(), place)
-          const now = await kept(id)
+          const now = await stored(id)
           // The device repeats the request because the answer was lost; this also works for a
           // former member.
           assert.deepEqual(await append(), place)
-          assert.deepEqual(await kept(id), now)
+          assert.deepEqual(await stored(id), now)
 
           const witness = by === bob && what === 'leave' ? ada : by
           const { members, epoch } = await read(witness, id)
@@ -127,8 +135,8 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         const ada = await enrolByMail(server, email)
         const [bob, carl] = [await enrol(server), await enrol(server)]
         const { id } = await connect(ada)
-        await takeIn(ada, id, bob)
-        await takeIn(ada, id, carl)
+        await joinMember(ada, id, bob)
+        await joinMember(ada, id, carl)
         await laptopOf(ada, email)
         await make(ada, id, { op: 'remove', member: bob.id })
         const { key_logs } = await carl.account.rosters.read({ connection: id })
@@ -185,12 +193,12 @@ export function rostersSuite(name: string, { newPlace }: { newPlace: () => Promi
         await make(ada, id, { op: 'rotate' })
         const { entries } = await ada.account.rosters.read({ connection: id })
         const head = headOf(entries.at(-1)!)
-        const before = await kept(id)
+        const before = await stored(id)
         const { rosters } = bob.account
         await tooLate(rosters.append({ connection: id, body: late.body }), head)
         const first = { entry: entries[0]!, envelopes: [] }
         await tooLate(rosters.append({ connection: id, body: first }), head)
-        assert.deepEqual(await kept(id), before)
+        assert.deepEqual(await stored(id), before)
       })
     })
 

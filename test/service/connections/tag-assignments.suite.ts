@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { every } from '../../../src/api/cursor.ts'
-import { connected, make, takeIn } from './connecting.ts'
+import { connected, make, joinMember } from './connecting.ts'
 import type { Engine } from '../engines.ts'
 import { connect, enrol, opening, type Person } from '../person.ts'
 import { openSubject, type LocalSubject } from '../subject.ts'
@@ -88,7 +88,7 @@ export function tagAssignmentsSuite(engine: string, { newPlace }: Engine): void 
       assert.equal((await all(bob))[0]!.connection_count, 0)
       await rejects('not_found', bob.account.tags.unassign({ id: his.id, cid: id }))
       await make(owner, id, { op: 'rotate' })
-      await takeIn(owner, id, bob)
+      await joinMember(owner, id, bob)
       assert.deepEqual((await read(bob, id)).tag_ids, [])
       assert.deepEqual((await read(owner, id)).tag_ids, [hers.id])
       assert.equal((await all(owner))[0]!.connection_count, 1)

@@ -79,8 +79,8 @@ export function tagsSuite(engine: string, { newPlace }: Engine): void {
             ada.account.tags.update({ id: second!.id, body: { name: same, color: '#000000' } }),
           )
           assert.equal((await all(ada)).find(({ id }) => id === second!.id)!.color, null)
-          const kept = await ada.account.tags.update({ id: first!.id, body: { name: same } })
-          assert.equal(kept.name, same)
+          const stored = await ada.account.tags.update({ id: first!.id, body: { name: same } })
+          assert.equal(stored.name, same)
         })
 
       test('another account can use it, and so can a later tag', async () => {

@@ -146,9 +146,9 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       const asked = await Promise.allSettled(
         Array.from({ length: 40 }, () => byMail(ada, newAddress())),
       )
-      const told = asked.map((one) => (one as { reason: AppError }).reason.code)
-      assert.equal(told.filter((code) => code === 'not_found').length, 29)
-      assert.equal(told.filter((code) => code === 'rate_limited').length, 11)
+      const codes = asked.map((one) => (one as { reason: AppError }).reason.code)
+      assert.equal(codes.filter((code) => code === 'not_found').length, 29)
+      assert.equal(codes.filter((code) => code === 'rate_limited').length, 11)
       subject.clock.ms += 10 * MINUTE
       const { headers } = await rejects('rate_limited', byMail(ada, address))
       assert.deepEqual(headers, { 'Retry-After': String(50 * 60) })
@@ -255,19 +255,19 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       await follow(ada, bob.id)
       clock.ms += MINUTE
       const statuses: string[] = []
-      const look = async () => statuses.push((await card(ada, bob.id)).key_status)
+      const statusNow = async () => statuses.push((await card(ada, bob.id)).key_status)
       const confirm = () => ada.account.trustCards.update({ id: bob.id, body: { confirmed: true } })
       await approve(bob, await join(server, await mailedCode(server, address)))
-      await look()
+      await statusNow()
       const lost = async () => {
         clock.ms += MINUTE
         await resetOf(server, bob.id, await mailedCode(server, address))
-        await look()
+        await statusNow()
       }
       await lost()
       clock.ms += MINUTE
       assert.equal((await confirm()).key_status, 'confirmed')
-      await look()
+      await statusNow()
       await lost()
       assert.deepEqual(statuses, [
         'unchanged',

@@ -36,7 +36,7 @@ import {
 
 const KEY = 'sk-canary-0123456789'
 const QUESTION = [{ role: 'user' as const, content: 'question-canary' }]
-const nothing = { heard: () => undefined, whole: () => true, ended: async () => undefined }
+const nothing = { onChunk: () => undefined, whole: () => true, ended: async () => undefined }
 
 let folder: string
 let keyFile: string

@@ -55,11 +55,11 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         body: { message, ...(conversation_id === undefined ? {} : { conversation_id }) },
       })
     /** Runs a turn and reads its answer to the end. */
-    const heard = async (...of: Parameters<typeof turn>) => {
+    const ask = async (...of: Parameters<typeof turn>) => {
       const content = await turn(...of)
       return { ...idsOf(content), text: await textOf(content) }
     }
-    const kept = () =>
+    const stored = () =>
       database.db
         .selectFrom('chat_turns')
         .selectAll()
@@ -74,7 +74,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       assert.equal(await textOf(content), delta('Hel') + delta('lo.') + LAST)
       const { turn: id, conversation } = idsOf(content)
       assert.match(`${id} ${conversation}`, /^trn_\w{26} cnv_\w{26}$/)
-      const [row, ...others] = await kept()
+      const [row, ...others] = await stored()
       assert.equal(others.length, 0)
       assert.deepEqual(
         { ...row },
@@ -92,7 +92,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
     })
 
     test('the assistant gets the handbook, and no data of the account', async () => {
-      await heard('How do I check a stamp offline?')
+      await ask('How do I check a stamp offline?')
       const [[role, system], question] = messagesOf(endpoint.asked[0]!) as [
         [string, string],
         [string, string],
@@ -107,32 +107,32 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
 
     test('a conversation continues with its own earlier turns, in order', async () => {
       endpoint.speak = says('One.')
-      const { conversation } = await heard('1?')
+      const { conversation } = await ask('1?')
       endpoint.speak = says('Two.')
-      assert.equal((await heard('2?', conversation)).conversation, conversation)
-      await heard('3?', conversation)
-      const said = messagesOf(endpoint.asked[2]!).slice(1)
-      assert.deepEqual(said, [
+      assert.equal((await ask('2?', conversation)).conversation, conversation)
+      await ask('3?', conversation)
+      const history = messagesOf(endpoint.asked[2]!).slice(1)
+      assert.deepEqual(history, [
         ['user', '1?'],
         ['assistant', 'One.'],
         ['user', '2?'],
         ['assistant', 'Two.'],
         ['user', '3?'],
       ])
-      const other = await heard('4?', null)
+      const other = await ask('4?', null)
       assert.notEqual(other.conversation, conversation)
       assert.deepEqual(messagesOf(endpoint.asked[3]!).slice(1), [['user', '4?']])
     })
 
     test('of a long conversation the newest turns are sent, within the size limit', async () => {
-      const { conversation } = await heard('first')
-      for (let i = 0; i < 12; i++) await heard(`q${i}`, conversation)
+      const { conversation } = await ask('first')
+      for (let i = 0; i < 12; i++) await ask(`q${i}`, conversation)
       const many = messagesOf(endpoint.asked.at(-1)!).slice(1)
       assert.deepEqual([many.length, many[0]], [21, ['user', 'q1']])
-      await heard('x'.repeat(16_000), conversation)
+      await ask('x'.repeat(16_000), conversation)
       endpoint.speak = says('y'.repeat(10_000))
-      await heard('z', conversation)
-      await heard('last', conversation)
+      await ask('z', conversation)
+      await ask('last', conversation)
       const few = messagesOf(endpoint.asked.at(-1)!).slice(1)
       assert.deepEqual(
         few.map(([, text]) => text.slice(0, 5)),
@@ -144,12 +144,12 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       endpoint.speak = (res) => {
         begins(res).write(delta('Hal'), () => res.socket!.destroy())
       }
-      const { text, conversation } = await heard('1?')
+      const { text, conversation } = await ask('1?')
       assert(text.startsWith(delta('Hal')), text)
       assert.match(text, /\n\nevent: error\ndata: \{"error":"backend_error",.*\}\n\n$/)
-      assert.equal((await kept())[0]?.answer, 'Hal')
+      assert.equal((await stored())[0]?.answer, 'Hal')
       endpoint.speak = says('Whole.')
-      await heard('2?', conversation)
+      await ask('2?', conversation)
       assert.deepEqual(messagesOf(endpoint.asked[1]!)[2], ['assistant', 'Hal'])
     })
 
@@ -176,11 +176,11 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
           res.shouldKeepAlive = false
           begins(res).end(delta('Hal') + last)
         }
-        const { text } = await heard('1?')
+        const { text } = await ask('1?')
         const event = /\n\nevent: error\ndata: \{"error":"backend_error","message":"[^"]+"\}\n\n$/
         assert.equal(text.replace(event, ''), delta('Hal') + last)
         assert.equal(event.test(text), !isWhole)
-        assert.equal((await kept())[0]?.answer, 'Hal')
+        assert.equal((await stored())[0]?.answer, 'Hal')
       })
 
     test('an account that is deleted during the answer gets not_found', async () => {
@@ -203,8 +203,8 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       await reader.next()
       await reader.return!()
       await gone.promise
-      await until('the stored answer', async () => (await kept())[0]?.answer !== null)
-      assert.equal((await kept())[0]?.answer, 'Hal')
+      await until('the stored answer', async () => (await stored())[0]?.answer !== null)
+      assert.equal((await stored())[0]?.answer, 'Hal')
     })
 
     const odd: [name: string, bytes: string, answer: string | null][] = [
@@ -220,12 +220,12 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
     for (const [what, bytes, answer] of odd)
       test(`${what} is passed unchanged, and its valid text is stored up to a limit`, async () => {
         endpoint.speak = (res) => begins(res).end(bytes)
-        assert.equal((await heard('1?')).text, bytes)
-        assert.equal((await kept())[0]?.answer, answer)
+        assert.equal((await ask('1?')).text, bytes)
+        assert.equal((await stored())[0]?.answer, answer)
       })
 
     test('an error of the endpoint is reported, stores no turn, and the conversation continues', async () => {
-      const { conversation } = await heard('1?')
+      const { conversation } = await ask('1?')
       for (const [status, code] of [
         [401, 'backend_error'],
         [429, 'backend_unavailable'],
@@ -235,15 +235,15 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
         await rejects(code, turn('2?', conversation), { says: /^The assistant (?!.*secret)/ })
       }
       endpoint.speak = says('Well.')
-      await heard('3?', conversation)
+      await ask('3?', conversation)
       assert.deepEqual(
-        (await kept()).map(({ message }) => message),
+        (await stored()).map(({ message }) => message),
         ['1?', '3?'],
       )
     })
 
     test('conversations and turns of other accounts are not found', async () => {
-      const { conversation, turn: id } = await heard('1?')
+      const { conversation, turn: id } = await ask('1?')
       const eve = await enrol(subject.server, 'Eve')
       endpoint.asked.length = 0
       await rejects('not_found', turn('2?', conversation, eve))
@@ -256,13 +256,13 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
             body: { turn_id: by === eve ? id : newId('trn_', 0), rating: 'up' },
           }),
         )
-      assert.equal((await kept())[0]?.rating, null)
+      assert.equal((await stored())[0]?.rating, null)
       for (const conversation_id of ['', 'x', 'cnv_x', id, `${conversation} `])
         await rejects('validation_failed', turn('2?', conversation_id))
     })
 
     test('a new rating replaces the one before', async () => {
-      const { turn: turn_id } = await heard('1?')
+      const { turn: turn_id } = await ask('1?')
       for (const [body, comment] of [
         [{ rating: 'up', comment: '<i>good</i>\n!' }, '<i>good</i>\n!'],
         [{ rating: 'up', comment: '<i>good</i>\n!' }, '<i>good</i>\n!'],
@@ -271,7 +271,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       ] as const) {
         const rated = { turn_id, rating: body.rating, comment }
         assert.deepEqual(await ada.account.chat.rate({ body: { turn_id, ...body } }), rated)
-        const [row] = await kept()
+        const [row] = await stored()
         assert.deepEqual([row?.rating, row?.comment], [body.rating, comment])
       }
       for (const more of [
@@ -311,7 +311,7 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
       endpoint.speak = (res) => res.writeHead(500).end()
       for (let i = 0; i < 6; i++) await rejects('backend_unavailable', turn('?'))
       endpoint.speak = says('Hello.')
-      await heard('?')
+      await ask('?')
     })
 
     test('a machine account can ask, too', async () => {
@@ -338,8 +338,8 @@ export function chatSuite(name: string, { newPlace }: Engine): void {
           .insertInto('chat_turns')
           .values(rows.slice(i, i + 100))
           .execute()
-      await heard('newest')
-      const messages = (await kept()).map(({ message }) => message)
+      await ask('newest')
+      const messages = (await stored()).map(({ message }) => message)
       assert.deepEqual([messages.length, messages[0], messages.at(-1)], [1000, '1', 'newest'])
     })
   })

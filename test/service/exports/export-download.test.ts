@@ -19,7 +19,7 @@ const PIECE = 256 * 1024
 const PIECES = 40
 
 /** Stores an export of ten megabytes and returns the link to its file. */
-async function linkOn(server: TestServer, { id, held }: Device): Promise<URL> {
+async function linkOn(server: TestServer, { id, credentials }: Device): Promise<URL> {
   const at = Date.now()
   const row = exportRow(id, at, {
     state: 'ready',
@@ -36,7 +36,7 @@ async function linkOn(server: TestServer, { id, held }: Device): Promise<URL> {
   for (let seq = 0; seq < PIECES; seq++) insert.run(row.id, seq, new Uint8Array(PIECE).fill(seq))
   database.close()
   const path = `/api/v1/exports/${row.id}/download`
-  const { status, json } = await askProven(server, 'GET', path, held)
+  const { status, json } = await askProven(server, 'GET', path, credentials)
   assert.equal(status, 200)
   return new URL((json as { url: string }).url)
 }
@@ -100,7 +100,7 @@ test('a wrong link gets an error in the common format and no data of the file', 
   }
   const bare = await server.request('GET', url.pathname)
   assert.equal(bare.status, 404)
-  const { status } = await askProven(server, 'GET', url.pathname, ada.held)
+  const { status } = await askProven(server, 'GET', url.pathname, ada.credentials)
   assert.equal(status, 404, 'a session is no link')
 })
 
@@ -124,7 +124,7 @@ test('an export deleted during its download breaks the download off', async (t) 
   const { res } = await answerTo(url)
   await once(res, 'data')
   res.pause()
-  const { status } = await askProven(server, 'DELETE', '/api/v1/exports', ada.held)
+  const { status } = await askProven(server, 'DELETE', '/api/v1/exports', ada.credentials)
   assert.equal(status, 200)
   await assert.rejects(buffer(res), { code: 'ECONNRESET' })
   const after = await server.request('GET', url.pathname + url.search)

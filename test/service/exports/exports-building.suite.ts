@@ -151,14 +151,14 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
     test('an export deleted during its build leaves no file and no notification', async () => {
       const id = await queue()
       const before = await notes()
-      const told: unknown[] = []
+      const logged: unknown[] = []
       const gate = newGate()
       const slow = another(
         async () => {
           await gate.pass()
           throw new Error('too late to matter')
         },
-        { log: (...line) => told.push(line) },
+        { log: (...line) => logged.push(line) },
       )
       slow.wake()
       await gate.reached
@@ -168,7 +168,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       assert.equal(await rowOf(id), undefined)
       assert.equal(await partsIn(place), 0)
       assert.deepEqual(await notes(), before)
-      assert.deepEqual(told, [])
+      assert.deepEqual(logged, [])
       await slow.stop()
     })
 
@@ -191,19 +191,19 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
 
     test('a failure is reported without details; the cause is logged', async () => {
       let id = ''
-      const told: unknown[] = []
+      const logged: unknown[] = []
       const failing = another(
         async () => {
           throw new Error('the secret cause')
         },
-        { log: (level, event, of) => told.push([level, event, of]) },
+        { log: (level, event, of) => logged.push([level, event, of]) },
       )
       // The server’s own builder, started by its timer, may take one first.
       await until('an export that this builder took', async () => {
         id = await queue()
         failing.wake()
         await failing.idle()
-        return told.length > 0
+        return logged.length > 0
       })
       const { items } = await own().exports.list({})
       assert.equal(items[0]!.state, 'failed')
@@ -211,7 +211,9 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       assert.doesNotMatch(JSON.stringify(items), /secret cause/)
       assert.equal(await partsIn(place), 0)
       assert.equal((await notes())[0], 'export_failed')
-      const [[level, , { export_id, cause }]] = told as [[string, string, Record<string, unknown>]]
+      const [[level, , { export_id, cause }]] = logged as [
+        [string, string, Record<string, unknown>],
+      ]
       assert.deepEqual([level, export_id, String(cause)], ['error', id, 'Error: the secret cause'])
       await failing.stop()
     })
@@ -265,13 +267,13 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       const row = exportRow(eve.id, subject.clock.ms, {})
       await database.db.insertInto('exports').values(row).execute()
       const gate = newGate()
-      const told: unknown[] = []
+      const logged: unknown[] = []
       const slow = another(
         async (query) => {
           await gate.pass()
           return own().verificationLog.list(query)
         },
-        { log: (...line) => told.push(line) },
+        { log: (...line) => logged.push(line) },
       )
       slow.wake()
       await gate.reached
@@ -279,7 +281,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
       gate.open()
       await slow.idle()
       assert.equal(await rowOf(row.id), undefined)
-      assert.deepEqual(told, [])
+      assert.deepEqual(logged, [])
       await slow.stop()
     })
 

@@ -143,9 +143,9 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
       assert.equal(Date.parse(ready.expires_at!) - Date.parse(ready.finished_at!), WEEK_MS)
 
       const files = await filesOf(subject.service, account)
-      const told = files.get('README.txt')!
+      const text = files.get('README.txt')!
       files.delete('README.txt')
-      for (const file of files.keys()) assert.ok(told.includes(`  ${file} `), file)
+      for (const file of files.keys()) assert.ok(text.includes(`  ${file} `), file)
       const found = new Map(
         [...files].map(([file, text]) => [file.replace(/\.json$/, ''), JSON.parse(text)]),
       )
@@ -169,9 +169,9 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         roster.entries.map((entry, seq) => ({ connection_id: connection, seq, entry })),
       )
       assert.equal(found.get('feedback')[0].message, 'Good')
-      const { id: turn_id, ...said } = turn
+      const { id: turn_id, ...chat } = turn
       const created_at = new Date(turn.created_at).toISOString()
-      assert.deepEqual(found.get('chat'), [{ turn_id, ...said, created_at }])
+      assert.deepEqual(found.get('chat'), [{ turn_id, ...chat, created_at }])
       const { jti: id, stamp } = stamped
       assert.deepEqual(found.get('stamps'), [{ id, stamp, receipt }])
       assert.equal(found.get('exports')[0].id, ready.id)
@@ -421,8 +421,8 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
           const body = { export_id, token_id: token, token_expires_at }
           return partsOf((await downloads.create({ body })).url)
         }
-        const [link, kept] = [await linkFor(token_id), await linkFor(other)]
-        for (const one of [link, kept]) await fetchFile(subject.service, one)
+        const [link, remaining] = [await linkFor(token_id), await linkFor(other)]
+        for (const one of [link, remaining]) await fetchFile(subject.service, one)
         const stolen = { ...link, holder: other }
         await rejects('not_found', fetchFile(subject.service, stolen))
         await rejects('not_found', fetchFile(subject.service, { ...link, holder: '' }))
@@ -434,12 +434,12 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await rejects('not_found', fetchFile(subject.service, link))
         // A link of a request that was already on its way.
         await rejects('not_found', fetchFile(subject.service, await linkFor(token_id)))
-        await fetchFile(subject.service, kept)
+        await fetchFile(subject.service, remaining)
 
         const brief = await linkFor(other, subject.clock.ms + 60_000)
         subject.clock.ms += 60_000
         await rejects('not_found', fetchFile(subject.service, brief))
-        await fetchFile(subject.service, kept)
+        await fetchFile(subject.service, remaining)
       })
 
       test('made with a token of a machine account or of its daemon ends with the token and with a suspension', async () => {
@@ -456,12 +456,12 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
           const { id } = await machine(null).machineTokens.create({ body })
           return { id, link: await linkTo(machine(id), export_id) }
         }
-        const [revoked, brief, kept] = [
+        const [revoked, brief, remaining] = [
           await newLink({ name: 'a', scope: 'read' }),
           await newLink({ name: 'b', scope: 'read', expires_in: 60 }),
           await newLink({ name: 'c', scope: 'read' }),
         ]
-        for (const { link } of [revoked, brief, kept]) await fetchFile(subject.service, link)
+        for (const { link } of [revoked, brief, remaining]) await fetchFile(subject.service, link)
         const { downloads } = machine(null)
         const [ended, lasting] = [newId('tok_', subject.clock.ms), newId('tok_', subject.clock.ms)]
         const linkFor = async (token_id: string) =>
@@ -477,7 +477,7 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
         await rejects('not_found', fetchFile(subject.service, revoked.link))
         subject.clock.ms += 60_000
         await rejects('not_found', fetchFile(subject.service, brief.link))
-        await fetchFile(subject.service, kept.link)
+        await fetchFile(subject.service, remaining.link)
         const suspend = (state: 'suspended' | 'active') =>
           beside(place, (db) =>
             db
@@ -487,10 +487,10 @@ export function exportsSuite(name: string, { newPlace, replicas }: Engine): void
               .execute(),
           )
         await suspend('suspended')
-        for (const link of [kept.link, daemons])
+        for (const link of [remaining.link, daemons])
           await rejects('not_found', fetchFile(subject.service, link))
         await suspend('active')
-        for (const link of [kept.link, daemons]) await fetchFile(subject.service, link)
+        for (const link of [remaining.link, daemons]) await fetchFile(subject.service, link)
       })
 
       test('returns no file of an unfinished export, or of one deleted during the download', async () => {

@@ -9,10 +9,10 @@ import { HOUR, textOf, type Links } from './open-links-subject.ts'
 import { until } from '../../until.ts'
 
 export function openLinkConfirmationsSuite(links: () => Links): void {
-  let { ada, hand, newPerson, post, mailed, look, follow } = {} as Links
+  let { ada, hand, newPerson, post, mailed, confirmationPage, follow } = {} as Links
   let { link, rows, later, confirmationsTo, server } = {} as Links
   before(() => {
-    ;({ ada, hand, newPerson, post, mailed, look, follow } = links())
+    ;({ ada, hand, newPerson, post, mailed, confirmationPage, follow } = links())
     ;({ link, rows, later, confirmationsTo, server } = links())
   })
 
@@ -41,7 +41,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       await post(slug, { email, display_name: '<i>Gus', message: 'Hello' })
       const token = await mailed(email)
       for (let i = 0; i < 2; i++) {
-        const shown = await look(token)
+        const shown = await confirmationPage(token)
         assert.equal(shown.status ?? 200, 200)
         assert.match(
           textOf(shown),
@@ -51,33 +51,33 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
         assert(textOf(shown).includes('Hello'))
         assert.deepEqual(await requests(id), [])
       }
-      const told = async () =>
+      const notes = async () =>
         hand.db
           .selectFrom('notifications')
           .selectAll()
           .where('account_id', '=', ada.id)
           .where('data', 'like', `%${id}%`)
           .execute()
-      assert.deepEqual(await told(), [])
+      assert.deepEqual(await notes(), [])
       const done = await follow(token)
       assert.equal(done.status ?? 200, 200)
       assert.doesNotMatch(textOf(done), /<form/)
       const [request, ...more] = await requests(id)
       assert.deepEqual([request?.state, more], ['pending', []])
-      const [note, ...others] = await told()
+      const [note, ...others] = await notes()
       assert.deepEqual([note?.kind, others], ['open_link_request', []])
       assert.deepEqual(JSON.parse(note!.data), {
         open_link_id: id,
         open_link_request_id: request!.id,
       })
       assert(note!.body.includes(email))
-      const ended = await look('A'.repeat(43))
+      const ended = await confirmationPage('A'.repeat(43))
       assert.equal(ended.status, 404)
       for (const again of [
-        await look(token),
+        await confirmationPage(token),
         await follow(token),
         await follow('x'),
-        await look('\0'),
+        await confirmationPage('\0'),
       ])
         assert.deepEqual(again, ended)
       assert.equal((await requests(id)).length, 1)
@@ -126,7 +126,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       later(24 * HOUR - 1)
       assert.equal((await follow(first)).status ?? 200, 200)
       later(1)
-      assert.deepEqual(await look(second), await look('x'))
+      assert.deepEqual(await confirmationPage(second), await confirmationPage('x'))
       assert.equal((await follow(second)).status, 404)
       assert.equal((await requests(id)).length, 1)
       // The next request deletes the expired one.
@@ -142,7 +142,7 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       await post(slug, { email })
       const token = await mailed(email)
       await ada.account.openLinks.delete({ id })
-      assert.deepEqual(await follow(token), await look('x'))
+      assert.deepEqual(await follow(token), await confirmationPage('x'))
     })
   })
 }

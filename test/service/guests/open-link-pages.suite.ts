@@ -161,8 +161,8 @@ export function openLinkPagesSuite(links: () => Links): void {
         many.map(({ status = 200 }) => status).sort((a, b) => a - b),
         [200, 429, 429],
       )
-      const told = many.find(({ status }) => status === 429)
-      assert.match(told?.headers?.['Retry-After'] ?? '', /^\d+$/)
+      const limited = many.find(({ status }) => status === 429)
+      assert.match(limited?.headers?.['Retry-After'] ?? '', /^\d+$/)
       assert.equal((await post(another.slug, { email: newAddress() })).status, 429)
       assert.equal((await post(stranger.slug, { email: newAddress() })).status ?? 200, 200)
       later(HOUR)

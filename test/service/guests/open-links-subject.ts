@@ -62,7 +62,7 @@ export async function openLinksSubject(newPlace: () => Promise<Place>) {
     await arrived(server, address, /\/confirm\//)
     return (await confirmationsTo(address)).at(-1)!
   }
-  const look = (token: string) => confirmationPages.read({ token }, NOBODY)
+  const confirmationPage = (token: string) => confirmationPages.read({ token }, NOBODY)
   const follow = (token: string) => confirmationPages.confirm({ token, body: {} }, NOBODY)
   /** Sends a request at a link and confirms it; returns the request as its owner sees it. */
   const asked = async (owner: Person, slug: string, email = newAddress(), message = '') => {
@@ -95,7 +95,7 @@ export async function openLinksSubject(newPlace: () => Promise<Place>) {
     post,
     mailed,
     confirmationsTo,
-    look,
+    confirmationPage,
     follow,
     asked,
     link,

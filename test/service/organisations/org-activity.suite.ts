@@ -10,7 +10,7 @@ import { noteActivities } from '../../../src/service/organisations/activity-subs
 import type { Engine } from '../engines.ts'
 import { newKey } from '../machines-subject.ts'
 import { connect, enrol, opening, type Person, stampOf } from '../person.ts'
-import { type Town, NOW, openTown } from './org-subject.ts'
+import { type OrgFixture, NOW, openOrgFixture } from './org-subject.ts'
 import { rejects } from '../../rejects.ts'
 
 const DAY = 24 * 3_600_000
@@ -43,15 +43,15 @@ const newStamp = (person: Person) =>
 
 export function orgActivitySuite(name: string, engine: Engine): void {
   describe(`activity of organisations: ${name}`, () => {
-    let town: Town
+    let fixture: OrgFixture
     const clock = { ms: NOW }
     before(async () => {
-      town = await openTown(engine, clock)
+      fixture = await openOrgFixture(engine, clock)
     })
-    after(() => town.close())
+    after(() => fixture.close())
 
     const post = () => ({
-      db: town.hand.db,
+      db: fixture.hand.db,
       background: { run: () => undefined, idle: async () => undefined },
       mail: { send: async () => undefined },
       publicUrl: () => 'https://countersign.test',
@@ -62,7 +62,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       activities: Parameters<typeof noteActivities>[2],
       at = clock.ms,
     ) =>
-      town.hand.db
+      fixture.hand.db
         .transaction()
         .execute((trx) => noteActivities(trx, organisation, activities, at, post()))
 
@@ -71,7 +71,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
      * activities.
      */
     async function counts(organisation: string) {
-      const { db } = town.hand
+      const { db } = fixture.hand
       const rowsOf = async (
         table: 'organisation_totals' | 'organisation_event_days' | 'organisation_actor_days',
       ) => {
@@ -96,7 +96,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         )
       const day = (at: number) => Math.floor(at / DAY)
       return {
-        kept: [
+        stored: [
           ...(await rowsOf('organisation_totals')),
           ...(await rowsOf('organisation_event_days')),
           ...(await rowsOf('organisation_actor_days')),
@@ -109,19 +109,19 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       }
     }
     async function requireExact(organisation: string): Promise<void> {
-      const { kept, counted } = await counts(organisation)
-      assert.deepEqual(kept, counted)
+      const { stored, counted } = await counts(organisation)
+      assert.deepEqual(stored, counted)
     }
 
     describe('records of an operation', () => {
-      interface Told {
+      interface Expected {
         readonly event: OrgActivity['event']
         readonly target: string | null
         readonly data?: OrgActivity['data']
       }
       /** Each returns the expected activities, newest first. */
       const ACTS: Readonly<
-        Record<string, (person: Person, organisation: string) => Promise<Told[]>>
+        Record<string, (person: Person, organisation: string) => Promise<Expected[]>>
       > = {
         'a machine account': async ({ account }, organisation_id) => {
           const body = { organisation_id, name: 'billing', key: newKey().jwk }
@@ -163,13 +163,13 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       }
       for (const [what, act] of Object.entries(ACTS)) {
         test(`${what}: recorded once, however often the request is repeated`, async () => {
-          const { organisation } = await town.owner()
-          const bob = await town.member(organisation, { role: 'admin' })
-          const told = await act(bob, organisation)
+          const { organisation } = await fixture.owner()
+          const bob = await fixture.member(organisation, { role: 'admin' })
+          const answer = await act(bob, organisation)
           const { items } = await listOf(bob)
           assert.deepEqual(
             items,
-            told.map((one, i) => ({
+            answer.map((one, i) => ({
               id: items[i]?.id,
               at: new Date(NOW).toISOString(),
               actor: { user_id: bob.id, display_name: 'Bob' },
@@ -182,8 +182,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
 
         if (what !== 'a machine account')
           test(`${what}, without an active organisation: not recorded`, async () => {
-            const owner = await town.owner()
-            const bob = await town.member(owner.organisation, { role: 'admin' })
+            const owner = await fixture.owner()
+            const bob = await fixture.member(owner.organisation, { role: 'admin' })
             await bob.account.context.activeOrg({ body: { organisation_id: null } })
             await act(bob, owner.organisation)
             assert.deepEqual(await events(owner), [])
@@ -191,8 +191,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       }
 
       test('records tokens that a machine account makes and revokes', async () => {
-        const owner = await town.owner()
-        const machine = await town.machine(owner, owner.organisation)
+        const owner = await fixture.owner()
+        const machine = await fixture.machine(owner, owner.organisation)
         const { machineTokens } = machine.account
         const made = await machineTokens.create({ body: { name: 'deploy', scope: 'read' } })
         await machineTokens.delete({ id: made.id })
@@ -208,15 +208,15 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         )
         assert(!JSON.stringify(items).includes(made.token))
         await rejects('not_found', machineTokens.delete({ id: newId('tok_', NOW) }))
-        const other = await town.machine(owner, owner.organisation)
+        const other = await fixture.machine(owner, owner.organisation)
         await rejects('not_found', other.account.machineTokens.delete({ id: made.id }))
       })
 
       test('an account that is deleted leaves its organisations, and their activity does not identify it', async () => {
-        const [ada, eve] = [await town.owner(), await town.owner('Eve')]
-        const bob = await town.member(ada.organisation)
+        const [ada, eve] = [await fixture.owner(), await fixture.owner('Eve')]
+        const bob = await fixture.member(ada.organisation)
         await connect(bob)
-        await town.hand.db
+        await fixture.hand.db
           .insertInto('organisation_members')
           .values({
             organisation_id: eve.organisation,
@@ -230,7 +230,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         await happened(ada.organisation, [
           { event: 'member_joined', actor: bob.id, target: bob.id },
         ])
-        const listed = await town.hand.db
+        const listed = await fixture.hand.db
           .selectFrom('organisation_members')
           .select(['organisation_id', 'member_id'])
           .where('account_id', '=', bob.id)
@@ -261,7 +261,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
 
       test('a rejected operation is not recorded', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         const key = newKey().jwk
         const create = (called: string) =>
           ada.account.machines.create({
@@ -269,7 +269,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
           })
         await create('billing')
         await rejects('conflict', create('another'))
-        const bob = await town.member(ada.organisation)
+        const bob = await fixture.member(ada.organisation)
         await rejects(
           'forbidden',
           bob.account.machines.create({
@@ -282,9 +282,9 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
 
       test('a rolled-back transaction is not counted', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         await assert.rejects(
-          town.hand.db.transaction().execute(async (trx) => {
+          fixture.hand.db.transaction().execute(async (trx) => {
             const activity = { event: 'stamp', actor: ada.id } as const
             await noteActivities(trx, ada.organisation, [activity], NOW, post())
             throw new Error('no')
@@ -297,11 +297,11 @@ export function orgActivitySuite(name: string, engine: Engine): void {
 
     describe('concurrent operations', () => {
       test('fifty, by several members: all finish, and each is counted', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         const people = [
           ada,
-          await town.member(ada.organisation),
-          await town.member(ada.organisation),
+          await fixture.member(ada.organisation),
+          await fixture.member(ada.organisation),
         ]
         const acts = Array.from({ length: 50 }, (_, i) => {
           const person = people[i % people.length]!
@@ -332,11 +332,11 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
 
       test('members delete their accounts at once', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         const leaving = []
         for (let i = 0; i < 8; i++)
           leaving.push(
-            await town.member(ada.organisation, { state: i % 2 === 0 ? 'active' : 'suspended' }),
+            await fixture.member(ada.organisation, { state: i % 2 === 0 ? 'active' : 'suspended' }),
           )
         await Promise.all([
           ...leaving.map(({ account }) => account.account.delete({})),
@@ -351,10 +351,10 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
 
       test('alerts that fire on them are changed, and their recipients leave meanwhile', async () => {
-        const ada = await town.owner()
-        const bob = await town.member(ada.organisation, { role: 'admin' })
+        const ada = await fixture.owner()
+        const bob = await fixture.member(ada.organisation, { role: 'admin' })
         const leaving = await Promise.all(
-          Array.from({ length: 4 }, () => town.member(ada.organisation)),
+          Array.from({ length: 4 }, () => fixture.member(ada.organisation)),
         )
         const notify = [ada, bob, ...leaving].map(({ id }) => id)
         const watched = ['verification', 'stamp', 'connection_created', 'member_left'] as const
@@ -399,8 +399,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
     if (engine.replicas)
       describe('members who leave while alerts notify them', () => {
         const verified = ({ account }: Person, { id: member_id }: Person) => {
-          const said = { display_name: 'Bob', connection_id: newId('con_', NOW), window: 0 }
-          const match = { kind: 'connection', speaker: 'other', member_id, ...said } as const
+          const claim = { display_name: 'Bob', connection_id: newId('con_', NOW), window: 0 }
+          const match = { kind: 'connection', speaker: 'other', member_id, ...claim } as const
           const matches = [{ ...match, connection_name: 'Desk' }]
           return push({ account }, [entryOf('verified', { matches })])
         }
@@ -417,14 +417,14 @@ export function orgActivitySuite(name: string, engine: Engine): void {
              * not count: no other transaction caused it.
              */
             const refused: string[] = []
-            const heard = (error: unknown) => {
+            const ignoreGone = (error: unknown) => {
               const { code } = error as { code: string }
               if (code.startsWith('backend_')) refused.push(code)
             }
             for (let round = 0; round < 4; round++) {
-              const ada = await town.owner()
+              const ada = await fixture.owner()
               const people = await Promise.all(
-                Array.from({ length: 4 }, () => town.member(ada.organisation)),
+                Array.from({ length: 4 }, () => fixture.member(ada.organisation)),
               )
               const notify = people.map(({ id }) => id)
               const rule = { name: 'x', threshold: 1, window_minutes: 10, notify }
@@ -434,9 +434,9 @@ export function orgActivitySuite(name: string, engine: Engine): void {
                 await ada.account.trustCards.create({ body: { user_id: id } })
               await Promise.all(
                 people.flatMap((person) => [
-                  act(person, ada).catch(heard),
-                  person.account.account.delete({}).catch(heard),
-                  act(person, ada).catch(heard),
+                  act(person, ada).catch(ignoreGone),
+                  person.account.account.delete({}).catch(ignoreGone),
+                  act(person, ada).catch(ignoreGone),
                 ]),
               )
               await requireExact(ada.organisation)
@@ -447,7 +447,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
 
     describe('the list', () => {
       test('newest first, page by page', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         for (let i = 0; i < 7; i++)
           await happened(ada.organisation, [
             { event: 'stamp', actor: i % 2 === 0 ? ada.id : null, target: String(i) },
@@ -470,13 +470,13 @@ export function orgActivitySuite(name: string, engine: Engine): void {
 
       test('returns a name unchanged, as text', async () => {
         const called = '<img src=x onerror=alert(1)>'
-        const ada = await town.owner(called)
+        const ada = await fixture.owner(called)
         await connect(ada)
         assert.equal((await listOf(ada)).items[0]?.actor?.display_name, called)
       })
 
       test('rejects invalid pages and cursors', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         for (const limit of [-1, 0, 201, 1.5, Number.NaN])
           await rejects('validation_failed', listOf(ada, { limit }))
         const text = (id: string) => encodeBase64url(new TextEncoder().encode(id))
@@ -486,7 +486,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
 
       test('a cursor of another organisation reveals nothing of it', async () => {
-        const [ada, eve] = [await town.owner(), await town.owner('Eve')]
+        const [ada, eve] = [await fixture.owner(), await fixture.owner('Eve')]
         for (let i = 0; i < 3; i++) {
           await happened(ada.organisation, [{ event: 'stamp', actor: ada.id }])
           await happened(eve.organisation, [{ event: 'stamp', actor: eve.id }])
@@ -506,33 +506,33 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       }
       for (const role of ['owner', 'admin', 'member'] as const)
         test(`an active ${role}, and no suspended or invited one`, async () => {
-          const { organisation } = await town.owner()
-          const bob = await town.member(organisation, { role })
+          const { organisation } = await fixture.owner()
+          const bob = await fixture.member(organisation, { role })
           for (const read of Object.values(READS)) await read(bob.account)
           for (const state of ['suspended', 'invited'] as const) {
-            await town.setState(bob.id, state)
+            await fixture.setState(bob.id, state)
             for (const read of Object.values(READS))
               await rejects('no_active_organisation', read(bob.account))
           }
         })
 
       test('a machine account, until it is suspended', async () => {
-        const owner = await town.owner()
-        const machine = await town.machine(owner, owner.organisation)
+        const owner = await fixture.owner()
+        const machine = await fixture.machine(owner, owner.organisation)
         for (const read of Object.values(READS)) await read(machine.account)
-        await town.setState(machine.id, 'suspended')
+        await fixture.setState(machine.id, 'suspended')
         for (const read of Object.values(READS))
           await rejects('no_active_organisation', read(machine.account))
       })
 
       test('no account without an active organisation', async () => {
-        const stranger = await enrol(town.subject.server)
+        const stranger = await enrol(fixture.subject.server)
         for (const read of Object.values(READS))
           await rejects('no_active_organisation', read(stranger.account))
       })
 
       test('each account reads only its active organisation', async () => {
-        const [ada, eve] = [await town.owner(), await town.owner('Eve')]
+        const [ada, eve] = [await fixture.owner(), await fixture.owner('Eve')]
         await connect(ada)
         assert.deepEqual(await events(eve), [])
         assert.deepEqual((await eve.account.orgActivity.summary({})).by_event, [])
@@ -547,8 +547,8 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         who.account.orgActivity.summary(query as { from?: string })
 
       test('covers thirty days by default, most frequent first', async () => {
-        const ada = await town.owner()
-        const bob = await town.member(ada.organisation)
+        const ada = await fixture.owner()
+        const bob = await fixture.member(ada.organisation)
         const { organisation } = ada
         await happened(organisation, [{ event: 'stamp', actor: ada.id }], NOW - 30 * DAY)
         await happened(organisation, [{ event: 'stamp', actor: ada.id }], NOW - 29 * DAY)
@@ -576,7 +576,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
 
       test('a day is a day in UTC, from its first millisecond to its last', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         const day = Date.UTC(2026, 1, 28)
         for (const at of [day - 1, day, day + DAY - 1, day + DAY])
           await happened(ada.organisation, [{ event: 'stamp', actor: null }], at)
@@ -585,9 +585,9 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       })
 
       test('shows the hundred most active members', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         const ids = Array.from({ length: 120 }, () => newId('acc_', NOW))
-        await town.hand.db
+        await fixture.hand.db
           .insertInto('accounts')
           .values(ids.map((id, i) => ({ id, kind: 'person', display_name: `P${i}` })))
           .execute()
@@ -621,7 +621,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         ['an unknown field', { until: '2026-02-01' }, 'until'],
       ] as const)
         test(`rejects ${what}`, async () => {
-          const ada = await town.owner()
+          const ada = await fixture.owner()
           await assert.rejects(summary(ada, query), (error: Error) => {
             const { code, details } = error as Error & {
               code: string
@@ -633,7 +633,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
         })
 
       test('366 days in the far future: empty', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         const { from, to, by_event } = await summary(ada, { from: '9999-01-01', to: '9999-12-31' })
         assert.deepEqual([from, to], ['9999-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999Z'])
         assert.deepEqual(by_event, [])

@@ -10,27 +10,27 @@ import type { OutgoingLetter } from '../../../src/service/mail/mailer.ts'
 import { noteActivities } from '../../../src/service/organisations/activity-subscribers.ts'
 import type { Schema } from '../../../src/service/db/schema.ts'
 import type { Engine } from '../engines.ts'
-import { type Town, NOW, openTown } from './org-subject.ts'
+import { type OrgFixture, NOW, openOrgFixture } from './org-subject.ts'
 import { type Person, arrived, enrolByMail, newAddress } from '../person.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-type Owner = Awaited<ReturnType<Town['owner']>>
+type Owner = Awaited<ReturnType<OrgFixture['owner']>>
 type Rule = Parameters<Account['orgAlerts']['create']>[0]['body']
 
 export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
-  let town: Town
+  let fixture: OrgFixture
   let owner: Owner
   let sent: OutgoingLetter[]
   let background: Background
 
   describe(`alerts that fire: ${engineName}`, () => {
     before(async () => {
-      town = await openTown(engine, { ms: NOW })
-      owner = await town.owner()
+      fixture = await openOrgFixture(engine, { ms: NOW })
+      owner = await fixture.owner()
     })
-    after(() => town.close())
+    after(() => fixture.close())
 
     /** Creates a new organisation of the owner’s, with an alert. */
     async function newAlert(of: Partial<Rule> = {}) {
@@ -47,7 +47,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     }
 
     const post = () => ({
-      db: town.hand.db,
+      db: fixture.hand.db,
       background,
       mail: { send: async (message: OutgoingLetter) => void sent.push(message) },
       publicUrl: () => 'https://countersign.test',
@@ -55,7 +55,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     const activities = (event: OrgEvent, count: number) =>
       Array.from({ length: count }, () => ({ event, actor: null }))
     const within = <T>(work: (trx: Transaction<Schema>) => Promise<T>) =>
-      town.hand.db.transaction().execute(work)
+      fixture.hand.db.transaction().execute(work)
 
     /** Records that many activities and sends the alerts that they fire. */
     async function happen(organisation: string, at: number, count = 1, event: OrgEvent = 'stamp') {
@@ -65,7 +65,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     /** Inserts activities without evaluating alerts. */
     async function happened(organisation_id: string, times: readonly number[], event = 'stamp') {
       if (times.length === 0) return
-      const { db } = town.hand
+      const { db } = fixture.hand
       const rows = times.map((at) => ({ id: newId('act_', at), organisation_id, at, event }))
       await db
         .insertInto('organisation_activities')
@@ -86,7 +86,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     }
 
     const firedOf = async (organisation: string) =>
-      town.hand.db
+      fixture.hand.db
         .selectFrom('organisation_activities')
         .select(['at', 'target', 'actor_id', 'data'])
         .where('organisation_id', '=', organisation)
@@ -95,7 +95,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         .execute()
     const timesFired = async (organisation: string) =>
       (await firedOf(organisation)).map(({ at }) => at)
-    const told = async ({ account }: Pick<Person, 'account'>, alert: string) =>
+    const alertsOf = async ({ account }: Pick<Person, 'account'>, alert: string) =>
       (await account.notifications.list({ limit: 200 })).items.filter(
         ({ data }) => data['alert_id'] === alert,
       )
@@ -198,7 +198,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         await happen(one.organisation, NOW, 5, event)
       assert.equal((await firedOf(one.organisation)).length, 5, 'those that were written')
       await happen(other.organisation, NOW)
-      assert.deepEqual(await told(owner, one.alert), [])
+      assert.deepEqual(await alertsOf(owner, one.alert), [])
       assert.deepEqual(await timesFired(other.organisation), [NOW])
     })
 
@@ -234,18 +234,18 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     test('notifies its recipients that are active members then', async () => {
       const { organisation } = await newAlert()
       const people = []
-      for (const _ of [1, 2, 3, 4]) people.push(await town.member(organisation))
+      for (const _ of [1, 2, 3, 4]) people.push(await fixture.member(organisation))
       const [named, other, suspended, gone] = people as [Person, Person, Person, Person]
       const name = '<b>Many\u00a0"www.evil.example"</b>'
       const body = { name, event: 'stamp', threshold: 1, window_minutes: 1 } as const
       const notify = [owner, named, suspended, gone].map(({ id }) => id)
       const { id } = await owner.account.orgAlerts.create({ body: { ...body, notify } })
-      await town.setState(suspended.id, 'suspended')
-      await town.hand.db.deleteFrom('accounts').where('id', '=', gone.id).execute()
+      await fixture.setState(suspended.id, 'suspended')
+      await fixture.hand.db.deleteFrom('accounts').where('id', '=', gone.id).execute()
       await happen(organisation, NOW)
-      assert.deepEqual([await told(other, id), await told(suspended, id)], [[], []])
+      assert.deepEqual([await alertsOf(other, id), await alertsOf(suspended, id)], [[], []])
       for (const one of [owner, named]) {
-        const [note, ...more] = await told(one, id)
+        const [note, ...more] = await alertsOf(one, id)
         assert.deepEqual(more, [])
         assert.deepEqual(note, {
           id: note?.id,
@@ -259,17 +259,17 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
       }
       const { items } = await owner.account.orgAlerts.list({ limit: 1 })
       assert.deepEqual(items[0]?.notify, [owner, named, suspended].map((one) => one.id).toSorted())
-      await town.setState(suspended.id, 'active')
+      await fixture.setState(suspended.id, 'active')
       await happen(organisation, NOW + MINUTE)
-      assert.equal((await told(suspended, id)).length, 1, 'back again')
+      assert.equal((await alertsOf(suspended, id)).length, 1, 'back again')
     })
 
     describe('by mail', () => {
       /** Adds a member with a mailbox. */
       async function resident(organisation: string) {
         const address = newAddress()
-        const person = await enrolByMail(town.subject.server, address)
-        await town.hand.db
+        const person = await enrolByMail(fixture.subject.server, address)
+        await fixture.hand.db
           .insertInto('organisation_members')
           .values({
             organisation_id: organisation,
@@ -301,13 +301,13 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         )
         const [{ subject, text }] = sent as [OutgoingLetter]
         assert.equal(subject, 'An alert at countersign.test')
-        for (const said of [
+        for (const expected of [
           `"Evil 'a href='x''"`,
           '"Acme"',
           'a stamp was created there 2 times or more',
         ])
-          assert(text.includes(said), text)
-        for (const one of [ada, bob, carl]) assert.equal((await told(one, alert)).length, 1)
+          assert(text.includes(expected), text)
+        for (const one of [ada, bob, carl]) assert.equal((await alertsOf(one, alert)).length, 1)
       })
 
       test('an operation of a real caller sends notification and mail', async () => {
@@ -316,12 +316,12 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         await owner.account.orgAlerts.update({ id: alert, body: { notify: [ada.id] } })
         for (const name of ['One', 'Two']) await owner.account.orgGroups.create({ body: { name } })
         const letter = await arrived(
-          town.subject.server,
+          fixture.subject.server,
           ada.address,
           /a group was created there 2 times/,
         )
         assert.equal(letter.subject, 'An alert at countersign.test')
-        assert.equal((await told(ada, alert)).length, 1)
+        assert.equal((await alertsOf(ada, alert)).length, 1)
       })
 
       test('rolled-back activities send nothing', async () => {
@@ -334,7 +334,10 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         })
         await assert.rejects(undone, /undone/)
         await background.idle()
-        assert.deepEqual([sent, await told(ada, alert), await firedOf(organisation)], [[], [], []])
+        assert.deepEqual(
+          [sent, await alertsOf(ada, alert), await firedOf(organisation)],
+          [[], [], []],
+        )
       })
 
       test('ten an hour to one mailbox, for all alerts together', async () => {
@@ -343,7 +346,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
         await owner.account.orgAlerts.update({ id: alert, body: { notify: [ada.id] } })
         for (let i = 0; i < 15; i++) await happen(organisation, NOW + i * MINUTE)
         assert.equal((await firedOf(organisation)).length, 15)
-        assert.equal((await told(ada, alert)).length, 15)
+        assert.equal((await alertsOf(ada, alert)).length, 15)
         assert.equal(sent.length, 10)
         await happen(organisation, NOW + 60 * MINUTE)
         assert.equal(sent.length, 11)
@@ -380,14 +383,14 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
           }),
         )
       for (let round = 0; round < 3; round++) {
-        town.subject.clock.ms += MINUTE
+        fixture.subject.clock.ms += MINUTE
         await Promise.all(
           [alert, ...others.map(({ id }) => id)].map((id) =>
             account.orgAlerts.update({ id, body: { name: `round ${round}` } }),
           ),
         )
       }
-      town.subject.clock.ms = NOW
+      fixture.subject.clock.ms = NOW
     })
 
     if (engine.replicas)
@@ -455,7 +458,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     test('100,000 activities outside the window fire nothing', async () => {
       const { organisation } = await newAlert({ threshold: 10 })
       const MANY = 50_000
-      const { db } = town.hand
+      const { db } = fixture.hand
       // Activities of another event now, and of this one on the same day before the window
       // begins.
       for (const [event, at] of [
@@ -489,7 +492,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
 
     test('an invalid rule written directly to the database fires nothing', async () => {
       const { organisation, alert } = await newAlert({ threshold: 1 })
-      await town.hand.db
+      await fixture.hand.db
         .updateTable('organisation_alerts')
         .set({ event: 'alert_fired' })
         .where('id', '=', alert)

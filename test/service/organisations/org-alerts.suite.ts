@@ -7,7 +7,7 @@ import type { OrgAlert } from '../../../src/api/rest/org.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { isInvalid } from '../../account/subject.ts'
 import type { Engine } from '../engines.ts'
-import { type Town, openTown } from './org-subject.ts'
+import { type OrgFixture, openOrgFixture } from './org-subject.ts'
 import { type Actions, testRights } from './org-rights.ts'
 import type { Person } from '../person.ts'
 import { rejects } from '../../rejects.ts'
@@ -16,7 +16,7 @@ const NOBODYS = newId('alr_', 0)
 const MIB = 'x'.repeat(1024 * 1024)
 
 type Caller = { readonly account: Account }
-type Owner = Awaited<ReturnType<Town['owner']>>
+type Owner = Awaited<ReturnType<OrgFixture['owner']>>
 type Body = Parameters<Account['orgAlerts']['create']>[0]['body']
 
 const RULE = {
@@ -27,7 +27,7 @@ const RULE = {
 } as const satisfies Body
 
 export function orgAlertsSuite(engineName: string, engine: Engine): void {
-  let town: Town
+  let fixture: OrgFixture
   let ada: Owner
   let bob: Person
   const create = (of: Partial<Body> = {}, by: Caller = ada) =>
@@ -36,19 +36,19 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
 
   describe(`alerts: ${engineName}`, () => {
     before(async () => {
-      town = await openTown(engine)
-      ada = await town.owner()
-      bob = await town.member(ada.organisation)
+      fixture = await openOrgFixture(engine)
+      ada = await fixture.owner()
+      bob = await fixture.member(ada.organisation)
     })
-    after(() => town.close())
+    after(() => fixture.close())
 
     test('are created, changed in part and deleted, and each change is recorded', async () => {
-      const owner = await town.owner()
-      const member = await town.member(owner.organisation)
-      const suspended = await town.member(owner.organisation, { state: 'suspended' })
+      const owner = await fixture.owner()
+      const member = await fixture.member(owner.organisation)
+      const suspended = await fixture.member(owner.organisation, { state: 'suspended' })
       const { orgAlerts } = owner.account
       const plain = await create({}, owner)
-      const created_at = new Date(town.subject.clock.ms).toISOString()
+      const created_at = new Date(fixture.subject.clock.ms).toISOString()
       let expected: OrgAlert = {
         ...RULE,
         id: plain.id,
@@ -86,7 +86,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       }
       await orgAlerts.delete({ id: made.id })
       assert.deepEqual(await all(owner), [])
-      const rows = await town.hand.db
+      const rows = await fixture.hand.db
         .selectFrom('organisation_activities')
         .select(['event', 'actor_id', 'target'])
         .where('organisation_id', '=', owner.organisation)
@@ -114,7 +114,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       update: (account, id) => account.orgAlerts.update({ id, body: { name: 'Other' } }),
       delete: (account, id) => account.orgAlerts.delete({ id }),
     }
-    testRights({ place: () => ({ town, owner: ada }), create, actions: ACTIONS })
+    testRights({ place: () => ({ fixture, owner: ada }), create, actions: ACTIONS })
 
     for (const action of ['update', 'delete'])
       test(`${action}: unknown, deleted and malformed ids are not found`, async () => {
@@ -125,7 +125,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
       })
 
     test('a recipient who is no member is rejected with its position, and nothing is stored', async () => {
-      const other = await town.owner()
+      const other = await fixture.owner()
       const made = await create({ notify: [bob.id] })
       const before = await all(ada)
       for (const stranger of [newId('acc_', 0), other.id]) {
@@ -144,7 +144,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
     })
 
     test('an organisation has a hundred at most', async () => {
-      const owner = await town.owner()
+      const owner = await fixture.owner()
       const of = {
         ...RULE,
         organisation_id: owner.organisation,
@@ -152,7 +152,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
         created_at: 0,
       } as const
       const rows = Array.from({ length: 99 }, () => ({ ...of, id: newId('alr_', 0) }))
-      await town.hand.db.insertInto('organisation_alerts').values(rows).execute()
+      await fixture.hand.db.insertInto('organisation_alerts').values(rows).execute()
       await create({}, owner)
       await rejects('conflict', create({}, owner))
       const [{ id }] = (await all(owner)) as [OrgAlert]
@@ -162,7 +162,7 @@ export function orgAlertsSuite(engineName: string, engine: Engine): void {
     })
 
     test('pages continue after the last alert, while alerts are created and deleted', async () => {
-      const owner = await town.owner()
+      const owner = await fixture.owner()
       const { orgAlerts } = owner.account
       const made: string[] = []
       for (let i = 0; i < 7; i++) made.push((await create({ notify: [owner.id] }, owner)).id)

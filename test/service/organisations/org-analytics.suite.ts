@@ -8,7 +8,7 @@ import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { Engine } from '../engines.ts'
 import { newKey } from '../machines-subject.ts'
 import { fillHistory, figuresOf, type History } from './org-history.ts'
-import { NOW, openTown, type Town } from './org-subject.ts'
+import { NOW, openOrgFixture, type OrgFixture } from './org-subject.ts'
 import type { Person } from '../person.ts'
 
 const DAY = 24 * 3_600_000
@@ -21,11 +21,11 @@ const dayText = (day: number) => timeOf(day).slice(0, 10)
 
 export function orgAnalyticsSuite(name: string, engine: Engine): void {
   describe(`figures of organisations: ${name}`, () => {
-    let town: Town
+    let fixture: OrgFixture
     before(async () => {
-      town = await openTown(engine)
+      fixture = await openOrgFixture(engine)
     })
-    after(() => town.close())
+    after(() => fixture.close())
 
     /** Stores that many activities, an hour apart, from a time on. */
     async function history(
@@ -34,7 +34,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
     ): Promise<History> {
       const from = of.from ?? (TODAY - 9) * DAY
       const made = { organisation, from, to: from + of.count * 3_600_000, actors: [], ...of }
-      await fillHistory(town.hand.db, made)
+      await fillHistory(fixture.hand.db, made)
       return made
     }
     const trend = ({ account }: Pick<Person, 'account'>, query: object) =>
@@ -42,7 +42,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
 
     describe('the dashboard', () => {
       test('of an organisation without activity', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         assert.deepEqual(await ada.account.orgAnalytics.dashboard({}), {
           members: { invited: 0, active: 1, suspended: 0 },
           machines: 0,
@@ -56,18 +56,18 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
       })
 
       test('counts members, invited mailboxes, machines, groups and activities', async () => {
-        const [ada, eve] = [await town.owner(), await town.owner('Eve')]
+        const [ada, eve] = [await fixture.owner(), await fixture.owner('Eve')]
         const { organisation: organisation_id } = ada
-        await town.member(organisation_id)
-        await town.member(organisation_id, { state: 'suspended' })
-        await town.member(organisation_id, { state: 'suspended' })
-        await town.member(organisation_id, { state: 'invited' })
+        await fixture.member(organisation_id)
+        await fixture.member(organisation_id, { state: 'suspended' })
+        await fixture.member(organisation_id, { state: 'suspended' })
+        await fixture.member(organisation_id, { state: 'invited' })
         await ada.account.machines.create({
           body: { organisation_id, name: 'billing', key: newKey().jwk },
         })
         const made = { created_at: NOW }
         for (const organisation of [ada.organisation, eve.organisation]) {
-          await town.hand.db
+          await fixture.hand.db
             .insertInto('organisation_invites')
             .values({
               id: newId('mem_', NOW),
@@ -79,7 +79,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
             })
             .execute()
           for (const group of ['a', 'b', 'c'])
-            await town.hand.db
+            await fixture.hand.db
               .insertInto('organisation_groups')
               .values({
                 id: newId('grp_', NOW),
@@ -118,7 +118,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
 
     describe('a trend', () => {
       test('by day: thirty days by default, empty days included', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         await history(ada.organisation, { count: 48, from: (TODAY - 3) * DAY })
         const { points, ...rest } = await trend(ada, { metric: 'activity' })
         assert.deepEqual(rest, { metric: 'activity', bucket: 'day' })
@@ -132,13 +132,13 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
       })
 
       test('without a metric: of all activity', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         await history(ada.organisation, { count: 48, from: (TODAY - 3) * DAY })
         assert.deepEqual(await trend(ada, {}), await trend(ada, { metric: 'activity' }))
       })
 
       test('of one event alone', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         await history(ada.organisation, { count: 42, from: TODAY * DAY })
         for (const [metric, value] of [
           ['stamp', 1],
@@ -191,7 +191,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
         ],
       ] as const)
         test(`by week: ${what}, counting only the requested days of the first and last week`, async () => {
-          const ada = await town.owner()
+          const ada = await fixture.owner()
           // One activity on each day.
           await history(ada.organisation, {
             count: 60,
@@ -207,7 +207,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
         })
 
       test('by week over the turn of a year, and from the first possible day', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         const at = async (from: string, to: string) => {
           const query = { metric: 'stamp', bucket: 'week', from, to }
           return (await trend(ada, query)).points.map((point) => point.at.slice(0, 10))
@@ -222,7 +222,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
         ['530 weeks', { from: '2016-04-25', to: '2026-06-21', bucket: 'week' }, 530],
       ] as const)
         test(`${what}: ${buckets} points`, async () => {
-          const ada = await town.owner()
+          const ada = await fixture.owner()
           const { points } = await trend(ada, { metric: 'activity', ...query })
           assert.equal(points.length, buckets)
         })
@@ -246,7 +246,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
         ['an invalid day', { from: '2026-02-30' }, 'from', /exist/],
       ] as const)
         test(`rejects ${what}`, async () => {
-          const ada = await town.owner()
+          const ada = await fixture.owner()
           await assert.rejects(trend(ada, { metric: 'activity', ...query }), (error: Error) => {
             const { code, details } = error as Error & {
               code: string
@@ -261,7 +261,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
     })
 
     test('no figure is read from the history: deleting it changes nothing', async () => {
-      const ada = await town.owner()
+      const ada = await fixture.owner()
       await history(ada.organisation, { count: 500, actors: [ada.id] })
       const all = () =>
         Promise.all([
@@ -272,7 +272,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
         ])
       const before = await all()
       assert.equal(before[0].activities, 500)
-      await town.hand.db
+      await fixture.hand.db
         .deleteFrom('organisation_activities')
         .where('organisation_id', '=', ada.organisation)
         .execute()
@@ -280,8 +280,8 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
     })
 
     test(`${LONG} activities over two years: every figure is the same as counting one by one`, async () => {
-      const ada = await town.owner()
-      const bob = await town.member(ada.organisation)
+      const ada = await fixture.owner()
+      const bob = await fixture.member(ada.organisation)
       const long = await history(ada.organisation, {
         count: LONG,
         from: (TODAY - 730) * DAY,
@@ -289,7 +289,7 @@ export function orgAnalyticsSuite(name: string, engine: Engine): void {
         actors: [ada.id, bob.id],
       })
       // Beside another organisation that must not be counted.
-      const eve = await town.owner('Eve')
+      const eve = await fixture.owner('Eve')
       await history(eve.organisation, { count: 1000 })
 
       const ever = figuresOf(long, () => true)

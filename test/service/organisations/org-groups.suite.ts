@@ -7,7 +7,7 @@ import type { OrgGroup } from '../../../src/api/rest/org.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { isInvalid } from '../../account/subject.ts'
 import type { Engine } from '../engines.ts'
-import { type Town, openTown } from './org-subject.ts'
+import { type OrgFixture, openOrgFixture } from './org-subject.ts'
 import { type Actions, testRights } from './org-rights.ts'
 import type { Person } from '../person.ts'
 import { rejects } from '../../rejects.ts'
@@ -17,10 +17,10 @@ const STRANGER = newId('acc_', 0)
 const MIB = 'x'.repeat(1024 * 1024)
 
 type Caller = { readonly account: Account }
-type Owner = Awaited<ReturnType<Town['owner']>>
+type Owner = Awaited<ReturnType<OrgFixture['owner']>>
 
 export function orgGroupsSuite(engineName: string, engine: Engine): void {
-  let town: Town
+  let fixture: OrgFixture
   let ada: Owner
   let bob: Person
   let names = 0
@@ -34,7 +34,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     by.account.orgGroups.removeMembers({ id, body: { member_ids: members.map((one) => one.id) } })
   /** Returns the recorded group activities of the organisation, oldest first. */
   async function written({ organisation }: Owner) {
-    const rows = await town.hand.db
+    const rows = await fixture.hand.db
       .selectFrom('organisation_activities')
       .select(['event', 'actor_id', 'target', 'data'])
       .where('organisation_id', '=', organisation)
@@ -46,22 +46,22 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
 
   describe(`groups: ${engineName}`, () => {
     before(async () => {
-      town = await openTown(engine)
-      ada = await town.owner()
-      bob = await town.member(ada.organisation)
+      fixture = await openOrgFixture(engine)
+      ada = await fixture.owner()
+      bob = await fixture.member(ada.organisation)
     })
-    after(() => town.close())
+    after(() => fixture.close())
 
     test('are created, changed in part, filled and deleted, and each change is recorded', async () => {
-      const owner = await town.owner()
+      const owner = await fixture.owner()
       const { orgGroups } = owner.account
       const people = [
-        await town.member(owner.organisation),
-        await town.member(owner.organisation, { state: 'suspended' }),
-        await town.machine(owner, owner.organisation),
+        await fixture.member(owner.organisation),
+        await fixture.member(owner.organisation, { state: 'suspended' }),
+        await fixture.machine(owner, owner.organisation),
       ]
       const made = await orgGroups.create({ body: { name: 'Sales', description: 'They\nsell.' } })
-      const created_at = new Date(town.subject.clock.ms).toISOString()
+      const created_at = new Date(fixture.subject.clock.ms).toISOString()
       let expected: OrgGroup = {
         id: made.id,
         name: 'Sales',
@@ -131,7 +131,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     }
     const ofOne = Object.entries(ACTIONS).filter(([action]) => !/^(list|create)$/.test(action))
 
-    testRights({ place: () => ({ town, owner: ada }), create, actions: ACTIONS })
+    testRights({ place: () => ({ fixture, owner: ada }), create, actions: ACTIONS })
 
     for (const [action, act] of ofOne)
       test(`${action}: unknown, deleted and malformed ids are not found`, async () => {
@@ -153,14 +153,14 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
           await rejects('conflict', create(same))
           const body = { name: same, description: 'new' }
           await rejects('conflict', ada.account.orgGroups.update({ id: second!.id, body }))
-          const kept = (await all(ada)).find(({ id }) => id === second!.id)
-          assert.deepEqual(kept, second)
+          const stored = (await all(ada)).find(({ id }) => id === second!.id)
+          assert.deepEqual(stored, second)
           const own = await ada.account.orgGroups.update({ id: first!.id, body: { name: same } })
           assert.equal(own.name, same)
         })
 
       test('another organisation can use it, and so can a later group', async () => {
-        const other = await town.owner()
+        const other = await fixture.owner()
         const { id } = await create(own, other)
         await other.account.orgGroups.delete({ id })
         await create(own, other)
@@ -176,14 +176,14 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     })
 
     test('an organisation has 1,000 at most', async () => {
-      const owner = await town.owner()
+      const owner = await fixture.owner()
       const rows = Array.from({ length: 999 }, (_, i) => ({
-        id: newId('grp_', town.subject.clock.ms),
+        id: newId('grp_', fixture.subject.clock.ms),
         organisation_id: owner.organisation,
         name: `g${i}`,
         created_at: 0,
       }))
-      await town.hand.db.insertInto('organisation_groups').values(rows).execute()
+      await fixture.hand.db.insertInto('organisation_groups').values(rows).execute()
       const last = await create('last', owner)
       await rejects('conflict', create('one more', owner))
       await owner.account.orgGroups.delete({ id: last.id })
@@ -194,13 +194,13 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     test('an id that is no member is rejected with its position, and nothing is stored', async () => {
       const { id } = await create()
       await add(id, [ada])
-      const other = await town.owner()
+      const other = await fixture.owner()
       const invited = newId('mem_', 0)
       for (const stranger of [STRANGER, other.id, invited, 'x', '', 'acc_\0', bob.id.toUpperCase()])
         for (const move of [add, remove]) {
           const members = [{ id: ada.id }, { id: bob.id }, { id: stranger }]
-          const told = stranger === invited ? 'names an invitation' : 'No member'
-          await isInvalid('member_ids.2', told, move(id, members))
+          const expected = stranger === invited ? 'names an invitation' : 'No member'
+          await isInvalid('member_ids.2', expected, move(id, members))
           const group = (await all(ada)).find((one) => one.id === id)
           assert.equal(group?.member_count, 1)
         }
@@ -221,19 +221,19 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     test('leaving the organisation leaves all its groups', async () => {
       const { id } = await create()
       const [gone, stays] = [
-        await town.member(ada.organisation),
-        await town.member(ada.organisation),
+        await fixture.member(ada.organisation),
+        await fixture.member(ada.organisation),
       ]
       await add(id, [gone, stays])
-      await town.setState(stays.id, 'suspended')
-      await town.hand.db.deleteFrom('accounts').where('id', '=', gone.id).execute()
+      await fixture.setState(stays.id, 'suspended')
+      await fixture.hand.db.deleteFrom('accounts').where('id', '=', gone.id).execute()
       assert.equal((await all(ada)).find((one) => one.id === id)?.member_count, 1)
     })
 
     test('concurrent additions to one group: each member is in it once, and counted once', async () => {
       const { id } = await create()
       const people = await Promise.all(
-        Array.from({ length: 6 }, () => town.member(ada.organisation)),
+        Array.from({ length: 6 }, () => fixture.member(ada.organisation)),
       )
       await Promise.all([...people, ...people].map((one) => add(id, [one])))
       assert.equal((await all(ada)).find((one) => one.id === id)?.member_count, 6)
@@ -242,7 +242,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
     })
 
     test('pages continue after the last group, while groups are created and deleted', async () => {
-      const owner = await town.owner()
+      const owner = await fixture.owner()
       const { orgGroups } = owner.account
       const made: string[] = []
       for (let i = 0; i < 7; i++) made.push((await create(newName(), owner)).id)
@@ -261,7 +261,7 @@ export function orgGroupsSuite(engineName: string, engine: Engine): void {
         made.slice(4),
       )
       assert.equal(second.next_cursor, null)
-      const elsewhere = await all(await town.owner())
+      const elsewhere = await all(await fixture.owner())
       assert.deepEqual(elsewhere, [])
     })
 

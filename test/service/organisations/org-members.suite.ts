@@ -176,7 +176,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           { event: 'member_role_changed', actor: admin.id, target: bob.id },
           { event: 'member_role_changed', actor: admin.id, target: mem },
         ])
-        assert.deepEqual(await toldOf(bob), ['org_role_changed'])
+        assert.deepEqual(await notifiedIn(bob), ['org_role_changed'])
         assert.equal((await activeOf(bob))?.role, 'admin')
         assert.equal((await invite(ada, bob.address, 'owner')).role, 'owner')
         assert.equal((await suspend(bob, ada.id)).state, 'suspended', 'it was handed over')
@@ -300,7 +300,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
       })
     })
 
-    const toldOf = async (who: Person) =>
+    const notifiedIn = async (who: Person) =>
       (await who.account.notifications.list({ limit: 5 })).items
         .map(({ kind }) => kind)
         .filter((kind) => /^org_(?!invited)/.test(kind))
@@ -411,18 +411,18 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           [outsider, 'no_active_organisation', 'no_active_organisation'],
           [gone, 'no_active_organisation', 'no_active_organisation'],
         ]
-        const told = (call: Promise<unknown>) =>
+        const codes = (call: Promise<unknown>) =>
           call.then(
             () => 'ok',
             (error: { code: string }) => error.code,
           )
         for (const [who, reads, writes] of rows) {
           const { orgMembers: of } = who.account
-          assert.equal(await told(of.list({ limit: 1 })), reads)
-          assert.equal(await told(of.read({ id: ada.id })), reads)
+          assert.equal(await codes(of.list({ limit: 1 })), reads)
+          assert.equal(await codes(of.read({ id: ada.id })), reads)
           for (const call of WRITES)
             assert.equal(
-              await told(
+              await codes(
                 call === 'bulkInvite'
                   ? inviteAll(who, [{ email: newAddress() }])
                   : of[call]({ id: other.id }),
@@ -446,10 +446,10 @@ export function orgMembersSuite(name: string, engine: Engine): void {
         })
         for (const move of [activate, suspend])
           await rejects('no_active_organisation', move(bob, bob.id))
-        assert.deepEqual(await toldOf(bob), [], 'they know')
+        assert.deepEqual(await notifiedIn(bob), [], 'they know')
         await activate(ada, bob.id)
         await suspend(ada, bob.id)
-        assert.deepEqual(await toldOf(bob), ['org_suspended', 'org_activated'])
+        assert.deepEqual(await notifiedIn(bob), ['org_suspended', 'org_activated'])
       })
 
       /** Checks whether a query waits for a lock of another transaction. */

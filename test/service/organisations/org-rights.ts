@@ -4,7 +4,7 @@ import type { Account } from '../../../src/api/port.ts'
 import type { ErrorCode } from '../../../src/errors.ts'
 import { rejects } from '../../rejects.ts'
 import { enrol } from '../person.ts'
-import type { Town } from './org-subject.ts'
+import type { OrgFixture } from './org-subject.ts'
 
 export type Actions = Readonly<Record<string, (account: Account, id: string) => Promise<unknown>>>
 
@@ -12,27 +12,28 @@ type Refusal = ErrorCode | ''
 
 /**
  * Tests every action for every kind of caller.
- * @param of `place`: the town and an owner in it, which exist when the tests run; `create`: creates
- *   an item of the owner's organisation; `actions`: by name, with `list` and `create` among them
+ * @param of `place`: the fixture and an owner in it, which exist when the tests run; `create`:
+ *   creates an item of the owner's organisation; `actions`: by name, with `list` and `create` among
+ *   them
  */
 export function testRights(of: {
-  place: () => { town: Town; owner: Awaited<ReturnType<Town['owner']>> }
+  place: () => { fixture: OrgFixture; owner: Awaited<ReturnType<OrgFixture['owner']>> }
   create: () => Promise<{ readonly id: string }>
   actions: Actions
 }): void {
-  const member = (options: Parameters<Town['member']>[1] = {}) => {
-    const { town, owner } = of.place()
-    return town.member(owner.organisation, options)
+  const member = (options: Parameters<OrgFixture['member']>[1] = {}) => {
+    const { fixture, owner } = of.place()
+    return fixture.member(owner.organisation, options)
   }
   const machine = () => {
-    const { town, owner } = of.place()
-    return town.machine(owner, owner.organisation)
+    const { fixture, owner } = of.place()
+    return fixture.machine(owner, owner.organisation)
   }
   async function adminMachine() {
     const made = await machine()
     await of
       .place()
-      .town.hand.db.updateTable('organisation_members')
+      .fixture.hand.db.updateTable('organisation_members')
       .set({ role: 'admin' })
       .where('account_id', '=', made.id)
       .execute()
@@ -52,8 +53,8 @@ export function testRights(of: {
     ['a machine that is an admin', adminMachine, '', ''],
     ['a suspended owner', () => member({ role: 'owner', state: 'suspended' }), ...nowhere],
     ['a suspended admin', () => member({ role: 'admin', state: 'suspended' }), ...nowhere],
-    ['an outsider', () => enrol(of.place().town.subject.server), ...nowhere],
-    ['the owner of another organisation', () => of.place().town.owner(), '', 'not_found'],
+    ['an outsider', () => enrol(of.place().fixture.subject.server), ...nowhere],
+    ['the owner of another organisation', () => of.place().fixture.owner(), '', 'not_found'],
   ]
   for (const [who, make, read, write] of callers)
     test(`${who}: ${read || 'may read'}, ${write || 'may write'}`, async () => {

@@ -14,7 +14,7 @@ type Membership = Pick<Schema['organisation_members'], 'role' | 'state'>
 /** A day that is not the first of a week, a month or a year. */
 export const NOW = Date.UTC(2026, 5, 17, 12)
 
-export interface Town {
+export interface OrgFixture {
   readonly subject: LocalSubject
   readonly hand: ServiceDatabase
   close(): Promise<void>
@@ -35,13 +35,16 @@ export interface MachineAccount {
 }
 
 /** @param clock the current time in Unix milliseconds */
-export async function openTown({ newPlace }: Engine, clock = { ms: NOW }): Promise<Town> {
+export async function openOrgFixture(
+  { newPlace }: Engine,
+  clock = { ms: NOW },
+): Promise<OrgFixture> {
   const place = await newPlace()
   const subject = await openSubject(place, clock)
   const hand = await openServiceDatabase(place)
   const { service, server } = subject
 
-  const setState: Town['setState'] = async (account, state) => {
+  const setState: OrgFixture['setState'] = async (account, state) => {
     await hand.db
       .updateTable('organisation_members')
       .set({ state })

@@ -15,14 +15,14 @@ import type { Schema } from '../../../src/service/db/schema.ts'
 import type { Engine } from '../engines.ts'
 import { newKey } from '../machines-subject.ts'
 import { activityAt, fillHistory } from './org-history.ts'
-import { NOW, type Town, openTown } from './org-subject.ts'
+import { NOW, type OrgFixture, openOrgFixture } from './org-subject.ts'
 import type { Person } from '../person.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-type Owner = Awaited<ReturnType<Town['owner']>>
+type Owner = Awaited<ReturnType<OrgFixture['owner']>>
 
 const textOf = (at: number) => new Date(at).toISOString()
 const dayText = (at: number) => textOf(at).slice(0, 10)
@@ -40,17 +40,17 @@ const entryAt = (
 })
 
 export function orgTimesSuite(name: string, engine: Engine): void {
-  let town: Town
+  let fixture: OrgFixture
   const clock = { ms: NOW }
 
   describe(`times of activities: ${name}`, () => {
     before(async () => {
-      town = await openTown(engine, clock)
+      fixture = await openOrgFixture(engine, clock)
     })
     beforeEach(() => {
       clock.ms = NOW
     })
-    after(() => town.close())
+    after(() => fixture.close())
 
     const push = ({ account }: Pick<Person, 'account'>, items: VerificationEntry[]) =>
       account.verifications.push({ body: { items } })
@@ -64,13 +64,13 @@ export function orgTimesSuite(name: string, engine: Engine): void {
 
     const background = newBackground((_, message) => assert.fail(message))
     const post = () => ({
-      db: town.hand.db,
+      db: fixture.hand.db,
       background,
       mail: { send: async () => undefined },
       publicUrl: () => 'https://countersign.test',
     })
     const note = (organisation: string, activities: readonly Activity[], at: number) =>
-      town.hand.db
+      fixture.hand.db
         .transaction()
         .execute((trx) => noteActivities(trx, organisation, activities, at, post()))
     const stamps = (count: number): Activity[] =>
@@ -82,8 +82,8 @@ export function orgTimesSuite(name: string, engine: Engine): void {
 
     /** Enrols an owner who has acted in an organisation for 200 days. */
     async function settled(): Promise<Owner> {
-      const owner = await town.owner()
-      await town.hand.db
+      const owner = await fixture.owner()
+      await fixture.hand.db
         .updateTable('sessions')
         .set({ active_since: NOW - 200 * DAY })
         .where('account_id', '=', owner.id)
@@ -138,7 +138,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       })
 
       test('from before the organisation was active are not recorded for it', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         await push(ada, [entryAt(NOW - 1), entryAt(NOW), entryAt(NOW - DAY)])
         assert.deepEqual(await timesOf(ada, 'verification_failed'), [NOW])
         const { items } = await ada.account.verificationLog.list({})
@@ -157,7 +157,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       })
 
       test('made in another organisation are not recorded for this one', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         const { id: other } = await ada.account.organisations.create({ body: { name: 'Other' } })
         clock.ms = NOW + 20 * MINUTE
         await use(ada, other)
@@ -168,7 +168,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       })
 
       test('of a machine account are all recorded for its organisation', async () => {
-        const ada = await town.owner()
+        const ada = await fixture.owner()
         const { machine_id: account } = await ada.account.machines.create({
           body: { organisation_id: ada.organisation, name: 'billing', key: newKey().jwk },
         })
@@ -178,7 +178,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
           session: newId('ses_', NOW),
           token: null,
         }
-        await push({ account: town.subject.service.as(who) }, [entryAt(NOW - DAY)])
+        await push({ account: fixture.subject.service.as(who) }, [entryAt(NOW - DAY)])
         assert.deepEqual(await timesOf(ada, 'verification_failed'), [NOW - DAY])
       })
     })
@@ -322,7 +322,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
 
       test('separates two days in UTC', async () => {
         const ada = await settled()
-        const bob = await town.member(ada.organisation)
+        const bob = await fixture.member(ada.organisation)
         const times: [at: number, actor: string][] = [
           [MIDNIGHT - 1, ada.id],
           [MIDNIGHT, bob.id],
@@ -331,7 +331,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         ]
         for (const [at, actor] of times)
           await note(ada.organisation, [{ event: 'stamp', actor }], at)
-        const days = await town.hand.db
+        const days = await fixture.hand.db
           .selectFrom('organisation_event_days')
           .select(['day', 'count'])
           .where('organisation_id', '=', ada.organisation)
@@ -361,10 +361,10 @@ export function orgTimesSuite(name: string, engine: Engine): void {
             ],
           ],
         ] as const) {
-          const told = await ada.account.orgActivity.summary({ from: day, to: day })
-          assert.deepEqual(told.by_event, [{ event: 'stamp', count }])
+          const answer = await ada.account.orgActivity.summary({ from: day, to: day })
+          assert.deepEqual(answer.by_event, [{ event: 'stamp', count }])
           assert.deepEqual(
-            told.by_actor.map((one) => [one.actor?.user_id, one.count]),
+            answer.by_actor.map((one) => [one.actor?.user_id, one.count]),
             actors,
           )
         }
@@ -418,7 +418,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
     })
 
     async function alertsFired(organisation: string): Promise<number> {
-      const rows = await town.hand.db
+      const rows = await fixture.hand.db
         .selectFrom('organisation_alerts')
         .select('id')
         .where('organisation_id', '=', organisation)
@@ -434,7 +434,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
     async function searchesOf(organisation: string, at: number) {
       const tables: string[] = []
       const spans: [since: number, until: number][] = []
-      await town.hand.db.transaction().execute(async (trx) => {
+      await fixture.hand.db.transaction().execute(async (trx) => {
         const watched = trx.withPlugin({
           transformQuery: ({ node, queryId }) => {
             if (!SelectQueryNode.is(node)) return node
@@ -457,7 +457,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
      * that they decide nothing.
      */
     async function fill(organisation: string, count: number, from: number): Promise<void> {
-      const { db } = town.hand
+      const { db } = fixture.hand
       const cells = sql`'act_' || i, cast(${organisation} as text), ${sql.lit(from)} + 500 * i, 'stamp', '{}'`
       await sql`insert into organisation_activities (id, organisation_id, at, event, data)
         with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)})
@@ -478,7 +478,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       const COUNT = 100_000
       await fill(organisation, COUNT, since + MINUTE)
       const THRESHOLD = 400_000
-      const { db } = town.hand
+      const { db } = fixture.hand
       const rows = Array.from({ length: 100 }, (_, i) => ({
         id: newId('alr_', NOW + i),
         organisation_id: organisation,
@@ -532,7 +532,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
         to: NOW,
         actors: [ada.id],
       }
-      await fillHistory(town.hand.db, history)
+      await fillHistory(fixture.hand.db, history)
       const window = (3 * DAY) / MINUTE
       const inWindow = new Map<string, number>()
       for (let i = 0; i < history.count; i++) {
@@ -551,7 +551,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       })
       // One more activity is not enough; the one after it is.
       const rows = AlertEvent.options.map((event) => alert(event, inWindow.get(event)! + 2))
-      await town.hand.db.insertInto('organisation_alerts').values(rows).execute()
+      await fixture.hand.db.insertInto('organisation_alerts').values(rows).execute()
       const all = AlertEvent.options.map((event): Activity => ({ event, actor: ada.id }))
       await note(organisation, all, NOW)
       assert.equal(await alertsFired(organisation), 0)

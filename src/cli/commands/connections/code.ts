@@ -52,7 +52,7 @@ async function drawn(
 const isSlip = (error: unknown) =>
   error instanceof AppError && (error.code === 'unknown_word' || error.code === 'word_count')
 
-async function heard(
+async function askForAnswer(
   { withApi, io }: Invocation,
   prompt: Prompt,
   challenge_id: string,
@@ -87,7 +87,7 @@ export function verifyAnswer(invocation: Invocation): Promise<Verification> {
     io.stderr.write(
       `Say this word: ${word}\nThe other side must enter it with ${purposeLine(purpose)}. Ask whether they see the same purpose.\n`,
     )
-    return heard(invocation, prompt, id)
+    return askForAnswer(invocation, prompt, id)
   })
 }
 

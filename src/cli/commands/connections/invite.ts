@@ -147,9 +147,9 @@ async function answerOf(
     return await byId('invitation', id, work)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    const told = error.code === 'invalid_state' ? over[error.details.state ?? ''] : undefined
-    if (told === undefined) throw error
-    throw new AppError('invalid_state', told, { details: error.details, cause: error })
+    const message = error.code === 'invalid_state' ? over[error.details.state ?? ''] : undefined
+    if (message === undefined) throw error
+    throw new AppError('invalid_state', message, { details: error.details, cause: error })
   }
 }
 
@@ -163,12 +163,12 @@ const answer = (of: {
   help: of.help,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
-    const { after, told } = await withApi(async (api) => {
+    const { after, text } = await withApi(async (api) => {
       const answer = await answerOf(id, of.over, () => of.work(api, id))
-      return { after: answer, told: await of.done(answer, api) }
+      return { after: answer, text: await of.done(answer, api) }
     })
     print(after, [])
-    say(told)
+    say(text)
   },
 })
 

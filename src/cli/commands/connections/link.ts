@@ -139,8 +139,8 @@ const answer = (of: {
       byId('request', id, () => of.work(api, id)).catch((error: unknown) => {
         if (!(error instanceof AppError) || error.code !== 'invalid_state') throw error
         const { code, details, message } = error
-        const told = OVER[details.state ?? ''] ?? message
-        throw new AppError(code, told, { details, cause: error })
+        const text = OVER[details.state ?? ''] ?? message
+        throw new AppError(code, text, { details, cause: error })
       }),
     )
     print(request, request.connection_id ?? [])

@@ -13,7 +13,7 @@ import { shown } from '../../table.ts'
 type PublicMatch = PublicVerification['matches'][number]
 
 /** Returns the message about one match, including how reliable it is. */
-function told({ kind, profile, stamp, match }: PublicMatch): string {
+function describeMatch({ kind, profile, stamp, match }: PublicMatch): string {
   if (kind === 'account') {
     const handle = profile?.handle == null ? '' : ` (${profile.handle})`
     return `The public code of ${profile?.display_name}${handle}, account ${profile?.id}. Only the account server vouches for this.`
@@ -38,7 +38,7 @@ function linesOf(result: PublicVerification): string[] {
   const { found, ambiguous, matches } = result
   if (!found) return [notFound(result)]
   const warning = 'Several people have these words. Ask for the words of the next minute.'
-  return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(told(match)))]
+  return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(describeMatch(match)))]
 }
 
 /** Returns the exit code. If the words verify, other matches that are inconclusive do not count. */

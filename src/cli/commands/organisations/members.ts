@@ -183,7 +183,7 @@ async function byMember(id: string, work: () => Promise<OrgMember>): Promise<Org
 const move = (of: {
   help: string
   work: (api: Api, id: string) => Promise<OrgMember>
-  told: (name: string, member: OrgMember) => string
+  describe: (name: string, member: OrgMember) => string
 }): Command => ({
   usage: 'ID [--json]',
   help: of.help,
@@ -191,7 +191,7 @@ const move = (of: {
   async run({ args: [id = ''], withApi, print, say }) {
     const member = await byMember(id, () => withApi((api) => of.work(api, id)))
     print(member, [])
-    say(of.told(calledOf(member), member))
+    say(of.describe(calledOf(member), member))
   },
 })
 
@@ -201,7 +201,7 @@ Ends the suspension of a member. If ID is an invited address that an account has
 member. If ID is a suspended address that no account has confirmed, the address is invited again. ID is the id of an
 account or of an invited address, as "countersignd org members" shows it.`,
   work: (api, id) => api.orgMembers.activate({ id }),
-  told: (name, { state }) =>
+  describe: (name, { state }) =>
     `${name} is ${state === 'invited' ? 'invited again' : 'an active member'}.`,
 })
 
@@ -212,7 +212,7 @@ account does not change, but the tokens and sessions of a machine account are re
 the invitation cannot be used to join. Only owners and admins can suspend other members. Every member can suspend
 themselves, which is the way to leave an organisation. The last active owner cannot be suspended.`,
   work: (api, id) => api.orgMembers.suspend({ id }),
-  told: (name, { user_id }) =>
+  describe: (name, { user_id }) =>
     user_id === null ? `The invitation of ${name} is suspended.` : `${name} is suspended.`,
 })
 

@@ -124,7 +124,7 @@ server cannot be reached or if the device is not signed in.`,
   },
 }
 
-interface Whose {
+interface AccountName {
   readonly id: string
   readonly email: string | null
 }
@@ -137,7 +137,7 @@ const nobody = () =>
  *
  * The daemon answers this locally, even if the account server rejects the session.
  */
-async function whoseOf(api: Api): Promise<Whose> {
+async function accountNameOf(api: Api): Promise<AccountName> {
   try {
     const { account_id, email } = await api.signIn.read({})
     if (account_id === null) throw nobody()
@@ -155,7 +155,7 @@ async function whoseOf(api: Api): Promise<Whose> {
  * Asks the user to confirm the deletion.
  * @throws AppError if the user declines, or if there is no terminal
  */
-const confirm = ({ io }: Invocation, { id, email }: Whose): Promise<void> =>
+const confirm = ({ io }: Invocation, { id, email }: AccountName): Promise<void> =>
   withPrompt(io, async (prompt) => {
     if (!prompt.isTerminal)
       throw new AppError(
@@ -187,10 +187,12 @@ another member must become an owner first. If the account server cannot be reach
   args: [0, 0],
   async run(invocation) {
     const { options, withApi, print, say } = invocation
-    const whose = await withApi(whoseOf)
-    if (options['yes'] !== true) await confirm(invocation, whose)
+    const account = await withApi(accountNameOf)
+    if (options['yes'] !== true) await confirm(invocation, account)
     await withApi((api) => api.account.delete({}))
-    print({ account_id: whose.id, state: 'deleted' }, [])
-    say(`Deleted the account ${shown(whose.email ?? whose.id)} and all its data on this device.`)
+    print({ account_id: account.id, state: 'deleted' }, [])
+    say(
+      `Deleted the account ${shown(account.email ?? account.id)} and all its data on this device.`,
+    )
   },
 }

@@ -71,7 +71,7 @@ async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<stri
   return one.id
 }
 
-const saidOnce = (name: string) => ({
+const printedOnce = (name: string) => ({
   waiting: `Waiting for "${name}", at most 15 minutes. Run "countersignd login" on that device.`,
   answered: `"${name}" still shows the words of an earlier attempt. Press Enter there, or run "countersignd login" there again.`,
   revealing: null,
@@ -81,10 +81,10 @@ const saidOnce = (name: string) => ({
 async function ready(api: Api, { io, second }: Invocation, id: string): Promise<string> {
   let seen = await api.approvals.begin({ id })
   const name = shown(seen.device_name)
-  for (let said: string | null = null; seen.state !== 'ready';) {
-    const says = saidOnce(name)[seen.state]
-    if (says !== null && says !== said) io.stderr.write(`${says}\n`)
-    said = says ?? said
+  for (let printed: string | null = null; seen.state !== 'ready';) {
+    const says = printedOnce(name)[seen.state]
+    if (says !== null && says !== printed) io.stderr.write(`${says}\n`)
+    printed = says ?? printed
     await second()
     seen = await api.approvals.advance({ id })
   }

@@ -43,13 +43,13 @@ function replyOf(answer: TransportResponse, endpoint: string): Reply {
       `The token_endpoint of the key file, ${endpoint}, answered with status ${answer.status}, and not in the form of a token endpoint (RFC 6749). Check that an account server runs at this address.`,
     )
   const { error, error_description } = refused.output
-  const said = `The account server issued no token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`
-  if (error !== 'invalid_client') throw new AppError('invalid_request', said)
+  const message = `The account server issued no token (${shown(error)})${error_description === undefined ? '.' : `: ${shown(error_description)}`}`
+  if (error !== 'invalid_client') throw new AppError('invalid_request', message)
   // The server does not report whether the audience, the times or the key of an assertion is wrong.
   const { origin } = new URL(endpoint)
   throw new AppError(
     'invalid_client',
-    `${said} Check that ${origin} is the SVC_PUBLIC_URL of the server, that the clock of this machine is right (${timeAt(answer.sentAt)}), and that the machine account is not suspended.`,
+    `${message} Check that ${origin} is the SVC_PUBLIC_URL of the server, that the clock of this machine is right (${timeAt(answer.sentAt)}), and that the machine account is not suspended.`,
   )
 }
 

@@ -13,22 +13,22 @@ import type { Json } from '../e2e/caller.ts'
 import { environment } from '../e2e/program.ts'
 import { login } from '../e2e/servers.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { type Said, type Typed, terminal } from './terminal.ts'
+import { type CommandResult, type Typed, terminal } from './terminal.ts'
 
 export interface Person {
   readonly email: string
   /** The id of the account. */
   readonly id: string
-  on(args: readonly string[], more?: Typed): Promise<Said>
+  on(args: readonly string[], more?: Typed): Promise<CommandResult>
   /** Runs a command that must succeed; returns its output. */
-  good(args: readonly string[], more?: Typed): Promise<Said>
+  good(args: readonly string[], more?: Typed): Promise<CommandResult>
   json(...args: string[]): Promise<Json>
   /** Runs a command that must fail and print nothing; returns exit code and message. */
   refused(...args: string[]): Promise<string>
 }
 
 /** Starts an account server; creates users on request. */
-export async function newTown(t: TestContext) {
+export async function newCliFixture(t: TestContext) {
   const mailDir = freshFolder(t)
   const config = readConfig(environment(join(freshFolder(t), 'server'), { SVC_MAIL_DIR: mailDir }))
   const server = await serveAccount(
@@ -46,9 +46,9 @@ export async function newTown(t: TestContext) {
     const on = (args: readonly string[], more: Typed = {}) =>
       run(args, { ...more, env: { ...env, ...more.env } })
     const good = async (args: readonly string[], more?: Typed) => {
-      const said = await on(args, more)
-      assert.equal(said.code, EXIT.ok, said.err)
-      return said
+      const result = await on(args, more)
+      assert.equal(result.code, EXIT.ok, result.err)
+      return result
     }
     const json = async (...args: string[]): Promise<Json> => {
       const { out, err } = await good([...args, '--json'])
@@ -66,10 +66,10 @@ export async function newTown(t: TestContext) {
   return { person, mailDir, server: server.address }
 }
 
-export type Town = Awaited<ReturnType<typeof newTown>>
+export type CliFixture = Awaited<ReturnType<typeof newCliFixture>>
 
 /** Invites users by address; each approves, and both sides sync. */
-export async function takenIn(by: Person, connection: string, others: readonly Person[]) {
+export async function joinMembers(by: Person, connection: string, others: readonly Person[]) {
   for (const other of others) {
     await by.good(['invite', connection, other.email])
     const { received } = await other.json('invite', 'list')

@@ -83,18 +83,18 @@ const NONCE_MS = 30_000
 export function prover(address: string) {
   let nonce = ''
   let until = 0
-  const fresh = async (held: { key: KeyPair; token: string }) => {
+  const fresh = async (credentials: { key: KeyPair; token: string }) => {
     if (Date.now() > until) {
-      const headers = await proven({ address }, 'GET', '/api/v1/context', held)
+      const headers = await proven({ address }, 'GET', '/api/v1/context', credentials)
       const answer = await ask(address, 'GET', '/api/v1/context', { headers })
       nonce = String(answer.headers['dpop-nonce'])
       until = Date.now() + NONCE_MS
     }
     return nonce
   }
-  return async (held: { key: KeyPair; token: string }, method: string, path: string) => {
-    const of = { nonce: await fresh(held) }
-    const headers = await proven({ address }, method, path.split('?')[0] as string, held, of)
+  return async (credentials: { key: KeyPair; token: string }, method: string, path: string) => {
+    const of = { nonce: await fresh(credentials) }
+    const headers = await proven({ address }, method, path.split('?')[0] as string, credentials, of)
     return Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   }
 }

@@ -103,7 +103,7 @@ const NAMES = fc.oneof(
   anyText(12),
 )
 
-interface Spoil {
+interface Mutation {
   /** The index of one of the values in the input, the input itself included. */
   readonly at: number
   readonly how: 'replace' | 'remove' | 'add' | 'wrap' | 'twice'
@@ -111,9 +111,9 @@ interface Spoil {
   readonly value: unknown
 }
 
-const SPOIL: Arbitrary<Spoil> = fc.record({
+const MUTATION: Arbitrary<Mutation> = fc.record({
   at: fc.nat({ max: 40 }),
-  how: fc.constantFrom<Spoil['how']>(
+  how: fc.constantFrom<Mutation['how']>(
     'replace',
     'replace',
     'replace',
@@ -140,7 +140,7 @@ function placesIn(value: unknown, levels = 4): { holder: Holder; key: string }[]
     .flatMap((key) => [{ holder: value, key }, ...placesIn(value[key], levels - 1)])
 }
 
-function spoil(input: unknown, { at, how, name, value: given }: Spoil): unknown {
+function mutate(input: unknown, { at, how, name, value: given }: Mutation): unknown {
   const root: Holder = { root: input }
   // Some values are shared constants: the next mutation must not change them.
   const value: unknown = structuredClone(given)
@@ -163,10 +163,10 @@ function spoil(input: unknown, { at, how, name, value: given }: Spoil): unknown 
 }
 
 /** Generates input with up to three faults. */
-export const spoiled = (good: Arbitrary<unknown>): Arbitrary<unknown> =>
+export const mutated = (good: Arbitrary<unknown>): Arbitrary<unknown> =>
   fc
-    .tuple(good, fc.array(SPOIL, { minLength: 1, maxLength: 3 }))
-    .map(([input, spoils]) => spoils.reduce(spoil, structuredClone(input)))
+    .tuple(good, fc.array(MUTATION, { minLength: 1, maxLength: 3 }))
+    .map(([input, mutations]) => mutations.reduce(mutate, structuredClone(input)))
 
 const QUERIES = fc.oneof(
   fc.constantFrom(
@@ -196,7 +196,7 @@ const QUERIES = fc.oneof(
 const escape = (text: string) => encodeURIComponent(text.toWellFormed())
 
 /** Generates a query string that was extended, cut, or replaced. */
-export const spoiledQuery = (good: Arbitrary<string>): Arbitrary<string> =>
+export const mutatedQuery = (good: Arbitrary<string>): Arbitrary<string> =>
   fc.tuple(good, QUERIES, fc.nat({ max: 2 })).map(([query, other, how]) => {
     if (how === 0) return other
     return how === 1 ? `${query}&${other}` : query.slice(0, query.length >> 1)

@@ -17,7 +17,7 @@ import type { Listener, Who } from './fuzz-requests.ts'
 
 type Fields = readonly (readonly [name: string, value: string])[]
 
-export interface Town {
+export interface FuzzFixture {
   readonly daemon: DaemonProcess
   readonly known: Known
   readonly port: (at: Listener) => number
@@ -39,7 +39,7 @@ export interface Town {
 type Call = (request: string, body?: unknown) => Promise<Json>
 
 /** Creates a few of each thing that an account can have. */
-async function furnish(call: Call, mailDir: string): Promise<void> {
+async function populate(call: Call, mailDir: string): Promise<void> {
   await call('PATCH /api/v1/profile', { display_name: 'Olga' })
   await call('PATCH /api/v1/preferences', { public_code: true })
   const made: Json[] = []
@@ -86,7 +86,7 @@ async function learnAll(known: Known, get: (path: string) => Promise<Answer>): P
 }
 
 /** Starts a daemon with accounts. `people` is the number of sessions at the account listener. */
-export async function newTown(people: number): Promise<Town> {
+export async function newFuzzFixture(people: number): Promise<FuzzFixture> {
   const daemon = await startProcess()
   try {
     return await settle(daemon, people)
@@ -96,7 +96,7 @@ export async function newTown(people: number): Promise<Town> {
   }
 }
 
-async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
+async function settle(daemon: DaemonProcess, people: number): Promise<FuzzFixture> {
   const known = newKnown()
   const mailDir = join(daemon.stateDir, 'mail')
   const server: TestServer = {
@@ -125,24 +125,24 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
   ]
 
   /** Adds the other accounts to the active organisation. */
-  async function takeIn(): Promise<void> {
+  async function joinMember(): Promise<void> {
     const { invited } = await own('POST /api/v1/org/members/bulk-invite', {
       invites: [{ email: 'ada@example.org', role: 'admin' }, { email: 'eve@example.org' }],
     })
     for (const { id } of invited) await own(`POST /api/v1/org/members/${id}/activate`)
   }
-  await takeIn()
+  await joinMember()
   const learning: Call = async (request, body) => {
     const value = await own(request, body)
     known.learn(request.split(' ')[1] as string, value)
     return value
   }
-  await furnish(learning, mailDir)
+  await populate(learning, mailDir)
 
-  async function headersOf({ held }: Device, method: string, path: string) {
+  async function headersOf({ credentials }: Device, method: string, path: string) {
     // No URL has this path: the proof is for another path and is rejected.
     const named = /^\/[\w.~:@!$&'()*+,;=/-]*$/.test(path) ? path : '/'
-    return proven(server, method, named, held, nonce === undefined ? {} : { nonce })
+    return proven(server, method, named, credentials, nonce === undefined ? {} : { nonce })
   }
   async function asPerson(device: Device, method: string, path: string, body?: unknown) {
     const attempt = async () => {
@@ -230,7 +230,7 @@ async function settle(daemon: DaemonProcess, people: number): Promise<Town> {
     organisation = await activeOrganisation(daemon)
     // Another request may choose a different one meanwhile: this one then has fewer members, as
     // others had.
-    await takeIn().catch(() => undefined)
+    await joinMember().catch(() => undefined)
     return true
   }
 
