@@ -40,7 +40,8 @@ function takesColour({ stream, env }: Paper): boolean {
  * states.
  *
  * Output that is not a terminal, NO_COLOR (no-color.org) and a dumb terminal disable colours.
- * FORCE_COLOR enables them, for example for a pager. `harmlessIo` writes the marks as ESC.
+ * FORCE_COLOR enables them, for example for a pager. The text has
+ * `COLOUR_MARK` in place of ESC; `harmlessIo` writes ESC for it.
  */
 export const coloured = (colour: Colour, text: string, paper: Paper): string =>
   takesColour(paper) ? `${COLOUR_MARK}[${SGR[colour]}m${text}${COLOUR_MARK}[${DEFAULT}m` : text

@@ -47,7 +47,7 @@ The routes under \`/api/v1/\` here are those of a daemon that a client needs as 
 
 Every error has one shape: \`{"error": "…", "message": "…"}\`. \`error\` is stable; \`message\` is safe to show. If a signed structure breaks a rule, the error is \`validation_failed\`, and \`issues\` has the reason as \`docs/protocol.md\` names it.`
 
-/** The only row that requires a machine account's token. */
+/** The only route that requires a machine account's token. */
 const TOKEN = signedIn.bearer.read.path
 
 const NEEDS: Readonly<Record<string, string>> = {
@@ -62,7 +62,7 @@ const NEEDS: Readonly<Record<string, string>> = {
 
 const PROOF: JsonRecord = { $ref: '#/components/parameters/DPoP' }
 
-/** The only row that requires a DPoP proof but no access token. */
+/** The only route that requires a DPoP proof but no access token. */
 const RENEWAL = entrance.session.renew.path
 
 /** Returns the texts of a row. A row under `/device/v1/` has only a summary. */

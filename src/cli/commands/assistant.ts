@@ -92,7 +92,7 @@ Asks the assistant of the account server, and prints the answer as it arrives. I
 command prints matching sections of the handbook, and a line that names the handbook as the source.
 
 The assistant sends the question to the provider that the operator of the server chose. The question must not contain
-words of calls, tokens or keys.
+tokens, keys or the words that you say on calls.
 
   --conversation ID   continue an earlier conversation. Each answer shows the id of its conversation`,
   options: optionsOf(FIELDS),
@@ -111,7 +111,7 @@ export const feedbackCommand: Command = {
   usage: 'TEXT|- [--category CATEGORY] [--json]',
   help: `
 Sends feedback to the operator of the account server, with the e-mail address of your account. If TEXT is "-", the
-text is read from standard input. The feedback must not contain words of calls, tokens or keys.
+text is read from standard input. The feedback must not contain tokens, keys or the words that you say on calls.
 
   --category CATEGORY   the category, one of: ${CATEGORIES.join(', ')}`,
   options: { category: { type: 'string' } },

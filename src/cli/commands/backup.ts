@@ -183,14 +183,12 @@ export const restoreCommand: Command = {
   usage: 'FILE [--passphrase-file FILE] [--json]',
   help: `
 Restores a backup made by "countersignd backup" into the state folder, which must be new or empty. No daemon may
-be running with that folder. Either the whole backup is restored, or nothing. The secrets are stored in the
+be running with that folder. If the command fails, nothing is changed. Only damaged secrets do not make it fail: they
+are left out, and a warning shows how many secrets were lost, and of which kinds. The secrets are stored in the
 keychain of this machine. As at the first start of a daemon, SVC_KEYCHAIN selects the kind of keychain.
 
 A device must never run in two places. Before you start the restored daemon, stop the original one permanently.
 Changes made after the backup are lost. In particular, tokens that were revoked after the backup are valid again.
-
-If encrypted secrets in the backup are damaged, everything else is restored. A warning shows how many secrets were
-lost, and of which kinds.
 
   --passphrase-file FILE   read the passphrase from this file of mode 0600 (default: you type it)`,
   options: PASSPHRASE_OPTION,

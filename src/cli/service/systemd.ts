@@ -102,7 +102,7 @@ const FINAL = '2 3 6 7 12'
 
 const unit = (wanted: ServiceSettings) => {
   const isSystem = wanted.scope === 'system'
-  // In the user unit, code 8 is not final: the user may unlock the keychain a little later.
+  // After exit code 8, systemd restarts the user unit: the user may unlock the keychain later.
   const final = isSystem ? `${FINAL} 8` : FINAL
   return `# Written by "countersignd service install". Make changes in a drop-in: systemctl${isSystem ? '' : ' --user'} edit countersignd
 [Unit]

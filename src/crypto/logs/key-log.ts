@@ -185,7 +185,11 @@ export function checkOwnEntry(
   )
   // An entry after `seen` that adds a device in the same generation is an `add`, not a reset.
   const same = found.generation === generationAt(log, seen)
-  requireThat(same, 'generation_changed', 'the account was reset before the device was added')
+  requireThat(
+    same,
+    'generation_changed',
+    'the account was reset after the approval began, and before the device was added',
+  )
   requireThat(found.revokedAt === null, 'not_active', 'the device is already revoked')
   return found
 }

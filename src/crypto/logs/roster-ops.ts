@@ -116,7 +116,7 @@ function add(before: RosterState, entry: Content, { keyLogs, proven }: By): Part
   requireThat(
     isFresh,
     'consent_stale',
-    'the consent was given before the account last left, or for another roster',
+    'the consent is for another roster, or it is older than the last time that the account left',
   )
   const newcomer: RosterMember = {
     account,

@@ -13,7 +13,7 @@ interface Messages {
   readonly typed: string
   /** The beginning of a sentence that states the required number of words. */
   readonly wanted: string
-  /** The beginning of a suggestion. The default is for words that the user heard. */
+  /** The beginning of a suggestion. The default text is for words that the user heard, not read. */
   readonly suggests?: string
 }
 

@@ -157,8 +157,8 @@ function watched(of: SessionAccount, outcome: (error: unknown) => void) {
 /**
  * Deletes the cache key, then the other data of the account.
  *
- * After a crash, the remaining data cannot be decrypted without the cache key. The next start
- * deletes it.
+ * If a crash interrupts this, the data that remains cannot be decrypted, because the cache key is
+ * gone. The next start deletes that data.
  */
 function forget(state: State, keychain: Keychain): void {
   const isDeleted = state.meta.get(LEAVING) === 'deleted'

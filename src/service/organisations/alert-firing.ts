@@ -79,9 +79,8 @@ export async function holdDue(
 }
 
 /**
- * Returns an alert's window that ends at the time `at`. If that is now, the window also includes
- * the next minute, because a concurrent transaction that was stored first may have read the clock
- * later.
+ * Returns the window of an alert. It ends at `at`, or a minute later if `at` is now: a concurrent
+ * transaction may already have stored an event with a slightly later time.
  */
 const windowOf = ({ event, window_minutes }: Rule, at: number, now: number): Window => ({
   event,

@@ -101,8 +101,9 @@ the device that invited them.
 export const inviteContacts: Command = {
   usage: '[--json]',
   help: `
-Lists the first contacts of this device: invitations in which both sides are confirmed by four words (--words). The
-list contains the first contacts that are open, and those that ended within the last day.`,
+Lists the first contacts of this device. A first contact is an invitation made with "countersignd connection create
+--invite … --words" or approved with "countersignd invite approve --words": each side confirms the other by four words.
+The list contains the first contacts that are open, and those that ended within the last day.`,
   args: [0, 0],
   async run({ withApi, print }) {
     const { items } = await withApi((api) => api.firstContacts.list({}))

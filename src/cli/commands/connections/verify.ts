@@ -123,8 +123,8 @@ answered "Verified".
              --expect, only this connection is accepted
   --purpose TEXT
              with --challenge: the purpose of the words, for example a payment. All characters except letters and
-             digits are ignored, so "1.200" and "12.00" are both 1200: compare the form that the command shows. Other
-             users of this machine can read the arguments of a command
+             digits are ignored, so "1.200" and "12.00" are both 1200. Make sure that both sides see the same purpose.
+             Other users of this machine can read the arguments of a command
   --public   if the words match no contact, send them to the account server, which looks for a public code or a
              stamp with these words. Only the account server vouches for the result, so this is the weakest kind of
              answer. Words that match a contact are not sent. To have a public code yourself, see "The public code"

@@ -179,7 +179,7 @@ approval is declined. To revoke the device that you are using, use "countersignd
 
 A thief may have the secrets of the revoked device, so every connection immediately gets a new secret. If a new
 secret cannot be created for one connection, the next sync tries again. Until then, the words of this connection do
-not verify on this device. A recovery key that the revoked device set stays valid: in this case, a notice shows what
+not verify on this device. If the revoked device has set a recovery key, this key stays valid, and a notice shows what
 to do.`,
   args: [1, 1],
   async run({ io, args: [id = ''], withApi, print, say }) {

@@ -103,7 +103,8 @@ const leave = ({ io, options, withApi }: Invocation): Promise<void> =>
       if (!isLast(error) || !prompt.isTerminal) throw error
       io.stderr.write(`${(error as Error).message}\n`)
       const typed = await prompt.ask('Type "yes" to sign out the last device: ')
-      if (typed !== 'yes') throw new AppError('invalid_state', 'Still signed in.')
+      if (typed !== 'yes')
+        throw new AppError('invalid_state', 'Nothing was changed: this device is still signed in.')
       await end(true)
     }
   })
@@ -112,8 +113,8 @@ export const logoutCommand: Command = {
   usage: '[--last-device] [--forget] [--json]',
   help: `
 Revokes this device in the account's key log, and deletes its keys, secrets and connections. If the account
-server cannot be reached, or rejects the session of this device, nothing changes. API tokens of this machine's
-user are kept.
+server cannot be reached, or rejects the session of this device, nothing changes. The API
+tokens of this machine are kept.
 
   --last-device   sign out even if this is the last device of the account. Afterwards, only "countersignd reset"
                   restores access to the account
