@@ -107,8 +107,8 @@ account, and the audit log. The backup is encrypted with a passphrase of at leas
 restored without it. The daemon can be running during the backup. To restore the backup, use
 "countersignd restore FILE".
 
-The backup does not contain outgoing mail, nor an account database in PostgreSQL. Back up that database with its
-own tools.
+The backup does not contain outgoing mail. If the account database is in PostgreSQL, the backup does not contain it
+either: back it up with the tools of PostgreSQL.
 
   --passphrase-file FILE   read the passphrase from this file of mode 0600 (default: you type it twice)`,
   options: PASSPHRASE_OPTION,
@@ -182,10 +182,11 @@ function warningFor({ sealed_secrets: all, lost_secrets: lost }: Restored): stri
 export const restoreCommand: Command = {
   usage: 'FILE [--passphrase-file FILE] [--json]',
   help: `
-Restores a backup made by "countersignd backup" into the state folder, which must be new or empty. No daemon may
-be running with that folder. If the command fails, nothing is changed. Only damaged secrets do not make it fail: they
-are left out, and a warning shows how many secrets were lost, and of which kinds. The secrets are stored in the
-keychain of this machine. As at the first start of a daemon, SVC_KEYCHAIN selects the kind of keychain.
+Restores a backup made by "countersignd backup" into the state folder, which must be new or empty. No daemon may use
+that folder. If the command fails, nothing is changed. The command does not fail if some secrets in the backup are
+damaged: it leaves them out, and a warning shows how many secrets were lost, and of which kinds. The secrets are
+stored in the keychain of this machine. SVC_KEYCHAIN selects the kind of keychain, as at the first start of a
+daemon.
 
 A device must never run in two places. Before you start the restored daemon, stop the original one permanently.
 Changes made after the backup are lost. In particular, tokens that were revoked after the backup are valid again.

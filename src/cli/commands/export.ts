@@ -164,7 +164,7 @@ export const exportCommand: Command = {
   usage: '[create] [--output FILE] [--json]',
   help: `
 Requests a copy of all data that the account server stores about you, waits until it is built, and downloads it. The
-export is a ZIP file of JSON files, with a text that explains each of them. If the command is interrupted, the server
+export is a ZIP file of JSON files, with a text that explains each file. If the command is interrupted, the server
 continues to build the export: "countersignd export list" shows its state, and "countersignd export download ID"
 downloads it. The server keeps an export for seven days.
 

@@ -87,8 +87,8 @@ Serves the Model Context Protocol on standard input and output, for programs tha
 themselves. It forwards calls to the running daemon ("countersignd serve"), and ends when its standard input
 ends. While no daemon is running, every call fails. Calls work again as soon as a daemon is running.
 
-  --scope SCOPE   which calls are allowed: read, write or full, with the same meaning as for an API token. Only full
-                  allows managing organisations and API tokens (default: write)`,
+  --scope SCOPE   which calls are allowed: read, write or full, with the same meaning as for an API token. Only the
+                  scope full includes the calls that manage organisations and API tokens (default: write)`,
   options: { scope: { type: 'string', default: 'write' } },
   args: [0, 0],
   async run({ config, io, options }) {

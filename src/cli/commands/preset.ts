@@ -81,8 +81,8 @@ export const presetUpdate = updateCommand({
     'ID [--name NAME] [--tag ID]… [--favorite] [--message TEXT] [--expires-in 7d] [--no-tags] [--no-favorite] [--no-message] [--no-expires-in] [--json]',
   help: `
 Changes a preset. Settings without an option stay unchanged; --tag replaces all tags of the preset. Connections that
-were created with the preset keep their tags and their mark as a favourite, but later invitations to them use the
-changed message and period.
+were created with the preset keep their tags and their mark as a favourite. Later invitations to these connections
+use the changed message and period.
 ${HELP}
 
   --no-tags, --no-favorite, --no-message, --no-expires-in   remove the setting from the preset`,

@@ -22,7 +22,7 @@ export const emailList = listCommand({
 export const emailAdd: Command = {
   usage: 'ADDRESS [--json]',
   help: `
-Adds an e-mail address to the account. A link is mailed to the address: open the link and confirm. From then on,
+Adds an e-mail address to the account. A link is mailed to the address: open the link and confirm the address. Then
 you can sign in with codes that are mailed to this address, and invitations to it reach your account.
 
 If you run the command again, a new link is mailed and the previous link is no longer valid. At most three such

@@ -44,9 +44,9 @@ export const serveCommand: Command = {
 Runs the daemon in the foreground until it receives SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and
 SVC_HTTP_PORT (default: 127.0.0.1:19821).
 
-Without SVC_BACKEND_URL, the daemon has an embedded account. Its account server (guest pages, stamps, devices)
-listens on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (default: 127.0.0.1:19822). With SVC_BACKEND_URL, the daemon
-uses the account server at that address. To sign in there, use "countersignd login" or
+Without SVC_BACKEND_URL, the daemon has an embedded account. The account server in the daemon (guest pages, stamps,
+devices) listens on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (default: 127.0.0.1:19822). With SVC_BACKEND_URL, the
+daemon uses the account server at that address. To sign in there, use "countersignd login" or
 "countersignd login --machine". With a systemd credential countersign-machine-key, the daemon signs in by itself.
 
 The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lines.

@@ -172,8 +172,8 @@ ${SCOPE_HELP}`,
     uninstall: {
       usage: '[--user | --system] [--purge --yes] [--json]',
       help: `
-Stops the service and removes what "countersignd service install" wrote: the service definition and the
-program. The state and the settings are kept.
+Stops the service and removes the files that "countersignd service install" wrote: the service definition and the
+copy of the executable. The state and the settings are kept.
 
 ${SCOPE_HELP}
   --purge    also delete the state and the settings permanently: the keys of the account on this machine, its
@@ -242,7 +242,8 @@ ${SCOPE_HELP}`,
     print: {
       usage: '[--user | --system] [--platform linux|darwin|win32] [--json]',
       help: `
-Prints what "countersignd service install" would write and run, without changing anything.
+Prints the service definition that "countersignd service install" writes and the commands that it runs. This command
+changes nothing.
 
 ${SCOPE_HELP}
   --platform SYSTEM   the operating system of the definition: linux, darwin or win32 (default: this system)`,

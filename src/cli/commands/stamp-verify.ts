@@ -240,11 +240,12 @@ export const stampVerify: Command = {
 Checks that the signature in STAMP matches exactly the content of FILE, and shows the signer. The check is offline
 and uses no server.
 
-The root identifies the signer. It is the SHA-256 of the first entry in the key log of the signer, or of the latest
-reset of their account. A stamp is good if its signature matches and its root is known. A root is known if it is the
-one that you give with --root, or one that this device stores: the device stores the roots of your own account, of
-your contacts and of the people that you follow. If the key log in the stamp contradicts the stored key log, the stamp
-is rejected. If the key log in the stamp ends earlier, the stored key log completes it.
+The root identifies the signer. It is the SHA-256 of the first entry in the key log of the signer. If the account of
+the signer was reset, it is the SHA-256 of the entry of the latest reset. A stamp is good if its signature matches
+and its root is known. A root is known if it is the one that you give with --root, or one that this device stores:
+the device stores the roots of your own account, of your contacts and of the people that you follow. If the key log
+in the stamp contradicts the stored key log, the stamp is rejected. If the key log in the stamp ends earlier, the
+stored key log completes it.
 
 The receipt is checked with the key of the account server that this device is signed in to, or with --receipt-key.
 Without a checked receipt, the assurance is "device" and the time is only what the signer claims.

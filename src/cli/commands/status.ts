@@ -44,8 +44,8 @@ Fetches new data from the account server and uploads the new data of this device
 when it starts and every few minutes. If no daemon is running, run this command before "countersignd verify".
 Without a recent sync, the result of "countersignd verify" is inconclusive.
 
-  --clock-is-right   confirm that the clock of this machine was ahead and now shows the right time. Use this option only
-                     with an embedded account: with an account server, each sync checks the clock`,
+  --clock-is-right   confirm that the clock of this machine was ahead and now shows the right time. Use this option
+                     only with an embedded account. With a separate account server, each sync checks the clock`,
   options: { 'clock-is-right': { type: 'boolean' } },
   args: [0, 0],
   async run({ io, options, withApi, print }) {

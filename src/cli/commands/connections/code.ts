@@ -161,15 +161,15 @@ Shows the three words to say now on a connection (con_…) or to a guest (gst_�
 The caller speaks first. If you were called, check the words of the caller with "countersignd verify" before you
 say yours.
 
-  --challenge WORD   the word that the other side says to you. "countersignd verify --challenge" shows it to them.
-                     Your words are then valid only for that person and for one purpose. The word is said on the
-                     call, so it does not have to be kept secret
+  --challenge WORD   the word that the other person says to you. "countersignd verify --challenge" shows them this
+                     word. With it, your three words are valid only for that person and for one purpose. The
+                     challenge word does not have to be kept secret
   --purpose TEXT     with --challenge: the purpose of the words. All characters except letters and digits are ignored,
                      so "1.200" and "12.00" are both 1200. Make sure that both sides see the same purpose. Other
                      users of this machine can read the arguments of a command, so the purpose must not be
                      confidential
-  --listener USER    with --challenge: the member (acc_…) who said the word and listens to you. It is
-                     required if the connection has several other members`,
+  --listener USER    with --challenge: the member (acc_…) who said the challenge word. This option is required if
+                     the connection has several other members`,
   options: optionsOf(ASKED),
   args: [1, 1],
   async run({ args: [id = ''], options, withApi, print, say }) {

@@ -78,8 +78,8 @@ If the id is that of an invited account (acc_…) or an invited e-mail address (
 export const connectionRole: Command = {
   usage: 'CONNECTION MEMBER owner|member [--json]',
   help: `
-Makes a member an owner, or an owner a member. Only owners can do this, and only owners can invite and remove members.
-At least one owner must remain.`,
+Changes the role of a person in a connection to owner or to member. Only owners can change roles, invite people and
+remove members. The connection must keep at least one owner.`,
   args: [3, 3],
   async run({ args: [id = '', mid = '', role = ''], withApi, print, say }) {
     if (role !== 'owner' && role !== 'member')

@@ -70,8 +70,8 @@ Creates a connection with you as its only member and owner. With --invite, also 
 
   --name NAME                a name for the connection, for example the name of the other person. Invited people see
                              this name
-  --invite ADDRESS|ACCOUNT   invite a person, by e-mail address or by the id of an account (acc_…). The person can
-                             create the account later. Can be given several times
+  --invite ADDRESS|ACCOUNT   invite a person, by e-mail address or by the id of an account (acc_…). A person invited
+                             by e-mail address can create an account later. This option can be given several times
   --words                    show four words for each invited person. Say them in person or on a call that you placed.
                              The command waits until the words are typed ("countersignd invite approve --words"), at
                              most 15 minutes. Then both sides are confirmed, as if you had compared the safety number

@@ -33,10 +33,10 @@ the guest, so hand it over in person or through a channel that you trust.
 
   --label LABEL      a name for the guest
   --expires-in 7d    how long the guest code is valid (default: 7d)
-  --for EXTERNAL     the external member who gets the code, by id ("countersignd external list"). The page of the
-                     code shows their name
+  --for EXTERNAL     the external member who gets the code, by id ("countersignd external list"). The page that the
+                     link opens shows the name of the external member
 
-On a call, the caller speaks first. The other side says their words only after checking the caller's words.`,
+On a call, the caller says the words first. The person who was called checks them before saying their own words.`,
   fields: {
     label: textField('label'),
     expires_in: secondsField('expires-in'),
@@ -55,7 +55,7 @@ On a call, the caller speaks first. The other side says their words only after c
 
 export const guestRevoke = deleteCommand({
   kind: 'guest code',
-  help: 'Revokes a guest code. Its words no longer verify here.',
+  help: 'Revokes a guest code. Its words no longer verify on this device.',
   work: (api, id) => api.guestCodes.delete({ id }),
   state: 'revoked',
   done: (id) => `Revoked ${id}.`,

@@ -101,9 +101,10 @@ the device that invited them.
 export const inviteContacts: Command = {
   usage: '[--json]',
   help: `
-Lists the first contacts of this device. A first contact is an invitation made with "countersignd connection create
---invite … --words" or approved with "countersignd invite approve --words": each side confirms the other by four words.
-The list contains the first contacts that are open, and those that ended within the last day.`,
+Lists the first contacts of this device. A first contact is an invitation in which each side confirms the other by
+four words. It is made with --words ("countersignd invite" or "countersignd connection create"), and approved with
+"countersignd invite approve --words". The list contains the open first contacts, and those that ended within the
+last day.`,
   args: [0, 0],
   async run({ withApi, print }) {
     const { items } = await withApi((api) => api.firstContacts.list({}))

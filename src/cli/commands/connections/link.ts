@@ -26,7 +26,7 @@ Creates an open link, a page where people can ask to connect with you, and print
 ("countersignd link requests") after the requester has confirmed their e-mail address. No one is connected without
 your approval.
 
-  --title TITLE     the purpose that the page shows (default: your name)
+  --title TITLE     the title that the page shows (default: your name)
   --slug SLUG       the end of the address: 3 to 40 characters of a-z, 0-9 and - (default: a random slug)
   --preset PRESET   the preset for the new connections, by its id (pre_…) (default: the default preset)`,
   fields: {
@@ -103,7 +103,7 @@ export const linkRequests = listCommand({
   usage: '[--state pending|approved|declined] [--json]',
   help: `
 Lists the requests to connect that came through your open links, newest first. Each e-mail address is confirmed, but
-the name is only what the requester claims. Each message is shown on one line; with --json, it is shown unchanged.
+the name is not checked. Each message is shown on one line; with --json, it is shown unchanged.
 
   --state STATE   list only requests in this state: pending, approved or declined`,
   filters: { state: textField<OpenLinkRequest['state']>('state') },

@@ -73,10 +73,10 @@ export const trustList: Command = {
 Lists the people you follow, newest first. Each person is shown with the safety number, which is the same on both
 sides. "calls itself" marks a name that only the person claims. "the server says" marks a name that is not signed.
 
-"CHANGED, not verified" means that the person has devices whose keys you have not reviewed. Compare the safety number
-("countersignd trust confirm") before you rely on the new keys. If all devices were replaced with the recovery key,
-this comparison is not necessary. A line below the person then shows the replacement, until you use
-"countersignd trust dismiss".`,
+"CHANGED, not verified" means that the person has devices whose keys you have not reviewed. Compare the safety
+number ("countersignd trust confirm") before you rely on the new keys. If the person used their recovery key to
+replace all their devices, this comparison is not necessary. A line below the person then shows that the devices
+were replaced, until you use "countersignd trust dismiss".`,
   args: [0, 0],
   async run({ withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
@@ -163,7 +163,7 @@ export const trustConfirm: Command = {
   usage: 'ID [--safety-number DIGITS] [--json]',
   help: `
 Confirms the keys of a person you follow. The command shows the safety number, which is the same on both sides, and
-asks whether you have compared it.
+asks whether you have compared it with the person.
 
   --safety-number DIGITS   the safety number that you have compared, in quotes ("countersignd trust list" shows it).
                            The command then does not ask, and fails if the person's keys now have another safety
@@ -187,8 +187,8 @@ asks whether you have compared it.
 export const trustDismiss: Command = {
   usage: 'ID [--json]',
   help: `
-Hides the message that a person you follow replaced all devices with the recovery key, on this device only. The
-confirmation of their keys stays as it is.`,
+Hides a message on this device only: the message that a person you follow used their recovery key to replace all
+their devices. This does not change whether you have confirmed the keys of the person.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     const body = { recovery_seen: true } as const
@@ -244,8 +244,8 @@ Replaces your note about a person you follow.
 export const trustRename: Command = {
   usage: 'ID NAME | ID --clear [--json]',
   help: `
-Gives a person you follow a name of your own. This device shows your name for them instead of their own name. The
-name is stored only on this device.
+Sets a name of your choice for a person you follow. This device shows this name instead of the person's own name.
+The name is stored only on this device.
 
   --clear   show their own name again`,
   options: { clear: { type: 'boolean' } },
@@ -274,8 +274,8 @@ const EVENTS = {
 export const trustHistory: Command = {
   usage: 'ID [--json]',
   help: `
-Shows the history of a person you follow, newest first. The times at which devices were added or revoked are the times
-that the devices of the person claim.`,
+Shows the history of a person you follow, newest first. The times at which devices were added or revoked come from
+the devices of the person, and are not checked.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print }) {
     const items = await withApi((api) =>

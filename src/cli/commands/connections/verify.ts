@@ -120,14 +120,14 @@ answered "Verified".
              print one word for you to say, then ask for the three words of the other side
              ("countersignd code --challenge"). These words are valid only for you: a person who overhears the words
              cannot use them with someone else. You have one attempt; after a failure, run the command again. With
-             --expect, only this connection is accepted
+             --expect CONNECTION, only the words of that connection are accepted
   --purpose TEXT
              with --challenge: the purpose of the words, for example a payment. All characters except letters and
              digits are ignored, so "1.200" and "12.00" are both 1200. Make sure that both sides see the same purpose.
-             Other users of this machine can read the arguments of a command
+             Other users of this machine can read the arguments of a command, so the purpose must not be confidential
   --public   if the words match no contact, send them to the account server, which looks for a public code or a
              stamp with these words. Only the account server vouches for the result, so this is the weakest kind of
-             answer. Words that match a contact are not sent. To have a public code yourself, see "The public code"
+             answer. Words that match a contact are not sent. To get a public code yourself, see "The public code"
              in docs/cli.md
 
 The exit code is:
@@ -140,8 +140,8 @@ The exit code is:
 After 100 wrong attempts in a row, each further wrong attempt is followed by a pause: 1 minute, then 2 minutes, then 4
 minutes and so on, at most 60 minutes.
 
-"Not proven: words from before a change" means that the caller used the words of the previous secret. The device of
-the caller has not synced since a routine change of the secret.`,
+The answer "Not proven: words from before a change" means that the caller said words of the previous secret of the
+connection: the device of the caller has not synced since a routine change of the secret.`,
   options: {
     public: { type: 'boolean' },
     expect: { type: 'string' },

@@ -120,8 +120,8 @@ export const alertUpdate = updateCommand({
   usage:
     'ID [--name NAME] [--event EVENT] [--threshold N] [--window 10m] [--notify MEMBER… | --no-notify] [--on | --off] [--json]',
   help: `
-Changes an alert. Settings without an option stay unchanged. Only owners and admins can do this. When an alert is
-switched on, events that happened before, within the period of --window, count too.
+Changes an alert. Settings without an option stay unchanged. Only owners and admins can do this. When you switch an
+alert on, it also counts the events of the last period (--window) before that time.
 ${HELP}
 
   --on               switch the alert on

@@ -122,9 +122,9 @@ when its session is renewed, or immediately with "countersignd org activate". On
   --file FILE   read the addresses from a file with one address per line (-: from standard input)
   --role ROLE   the role of the new members: member, admin or owner (default: member). Only an owner can invite owners
 
-Each address is handled separately, so a wrong address does not affect the others. If an address is already invited or
-belongs to a member, it is not invited again. It gets the role of --role if this role has more rights than its current
-role. The exit code is 1 if an address was rejected.`,
+Each address is handled separately, so a wrong address does not affect the others. If an address is already invited
+or belongs to a member, it is not invited again. If the role given with --role has more rights than the current role
+of the invitation or member, it replaces the current role. The exit code is 1 if an address was rejected.`,
   options: { file: { type: 'string' }, role: { type: 'string' } },
   args: [0, MOST_ARGUMENTS],
   async run({ args, options, io, withApi, print, say }) {
@@ -197,9 +197,9 @@ const move = (of: {
 
 export const orgActivate = move({
   help: `
-Ends the suspension of a member. If ID is an invited address that an account has confirmed, the account becomes a
-member. If ID is a suspended address that no account has confirmed, the address is invited again. ID is the id of an
-account or of an invited address, as "countersignd org members" shows it.`,
+Ends the suspension of a member. ID is the id of an account or of an invited address, as "countersignd org members"
+shows it. If an account has confirmed the invited address, the account becomes a member. If the invited address is
+suspended and no account has confirmed it, the address is invited again.`,
   work: (api, id) => api.orgMembers.activate({ id }),
   describe: (name, { state }) =>
     `${name} is ${state === 'invited' ? 'invited again' : 'an active member'}.`,
@@ -207,10 +207,11 @@ account or of an invited address, as "countersignd org members" shows it.`,
 
 export const orgSuspend = move({
   help: `
-Suspends a member, who then has no access to the organisation until "countersignd org activate". The person's own
-account does not change, but the tokens and sessions of a machine account are rejected. If ID is an invited address,
-the invitation cannot be used to join. Only owners and admins can suspend other members. Every member can suspend
-themselves, which is the way to leave an organisation. The last active owner cannot be suspended.`,
+Suspends a member, who then has no access to the organisation until you use "countersignd org activate". The account
+of a suspended person does not change. The tokens and sessions of a suspended machine account are rejected. If ID is
+the id of an invited address, the invitation cannot be used to join. Only owners and admins can suspend other
+members. Every member can suspend themselves, which is the way to leave an organisation. The last active owner
+cannot be suspended.`,
   work: (api, id) => api.orgMembers.suspend({ id }),
   describe: (name, { user_id }) =>
     user_id === null ? `The invitation of ${name} is suspended.` : `${name} is suspended.`,
@@ -220,7 +221,7 @@ themselves, which is the way to leave an organisation. The last active owner can
 const onOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 
 export const externalList = listCommand({
-  help: 'Lists external members, newest first. External members are people without an account, for guest codes.',
+  help: 'Lists external members, newest first. External members are people without an account who can get guest codes.',
   work: (api, query) => api.externalMembers.list(query),
   heading: ['ID', 'NAME', 'EMAIL', 'PHONE', 'NOTE'],
   row: ({ id, display_name, email, phone, note }) => [
@@ -235,8 +236,8 @@ export const externalList = listCommand({
 export const externalCreate = createCommand({
   usage: '--name NAME [--email ADDRESS] [--phone NUMBER] [--note TEXT] [--json]',
   help: `
-Adds an external member: a person without an account, for guest codes. To create a guest code for them, use
-"countersignd guest create --for ID". They get no message.
+Adds an external member: a person without an account who can get guest codes. To create a guest code for them, use
+"countersignd guest create --for ID". This command sends them no message.
 
   --name NAME       the name, which the page of their guest codes shows
   --email ADDRESS   the address to which "countersignd guest send" mails the links of their guest codes
@@ -257,7 +258,7 @@ Adds an external member: a person without an account, for guest codes. To create
 
 export const externalDelete = deleteCommand({
   kind: 'external member',
-  help: 'Deletes an external member and revokes their guest codes. The words of these codes no longer verify here.',
+  help: 'Deletes an external member and revokes their guest codes. The words of these codes no longer verify on this device.',
   work: (api, id) => api.externalMembers.delete({ id }),
   done: (id) => `Deleted ${id} and revoked their guest codes.`,
 })

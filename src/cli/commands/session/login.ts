@@ -112,15 +112,14 @@ const leave = ({ io, options, withApi }: Invocation): Promise<void> =>
 export const logoutCommand: Command = {
   usage: '[--last-device] [--forget] [--json]',
   help: `
-Revokes this device in the account's key log, and deletes its keys, secrets and connections. If the account
-server cannot be reached, or rejects the session of this device, nothing changes. The API
-tokens of this machine are kept.
+Revokes this device in the account's key log, and deletes its keys, secrets and connections. If the account server
+cannot be reached, or rejects the session of this device, nothing changes. The API tokens of this machine are kept.
 
   --last-device   sign out even if this is the last device of the account. Afterwards, only "countersignd reset"
                   restores access to the account
-  --forget        delete the keys of this device even if the account server cannot be reached. If the device was
-                  not revoked, revoke it from another device. This option also cancels an unfinished sign-in and
-                  deletes the keys that were created for it`,
+  --forget        delete the keys of this device even if the account server cannot be reached. If this device
+                  could not be revoked, revoke it on another device. This option also cancels an unfinished sign-in
+                  and deletes the keys that were created for that sign-in`,
   options: { 'last-device': { type: 'boolean' }, forget: { type: 'boolean' } },
   args: [0, 0],
   async run(invocation) {

@@ -70,8 +70,8 @@ generated on this machine and written to a new file of mode 0600. Only the publi
 file, no one can sign in as the machine. If the command fails because the answer of the server is lost, the key stays
 in the file. Then run the same command again: it does not create a second account.
 
-  --org ID|NAME     the organisation, of which you must be an owner or admin. If several have the same name, give
-                    the id
+  --org ID|NAME     the organisation, of which you must be an owner or admin. If several organisations have the
+                    same name, give the id
   --name NAME       the name of the machine
   --key-file FILE   the new file for the key
 

@@ -161,8 +161,9 @@ export const recoveryCreate: Command = {
   usage: '[--page FILE] [--json]',
   help: `
 Creates a recovery key: 24 words that are shown once, for you to write on paper. If all devices are lost,
-"countersignd reset --recovery-key" recovers the account with these words and a code from your mail, and no
-contact has to confirm the account again. The words also undo a reset that a thief made without them.
+"countersignd reset --recovery-key" recovers the account with these words and a code that is mailed to you, and no
+contact has to confirm the account again. With these words you can also undo a reset by a thief who did not have
+them.
 
   --page FILE   write the words to a page for printing (mode 0600), and show them nowhere else. Delete the file
                 after printing it

@@ -59,8 +59,8 @@ without the recovery key.
 
   --email, --new-code, --machine, --key-file   as for "countersignd login"
   --recovery-key                               use the recovery key: the 24 words of "countersignd recovery create".
-                                               You are asked for them (without a terminal, they are read from
-                                               standard input before the code)
+                                               The command asks for these words (without a terminal, it reads them
+                                               from standard input before the code)
   --yes                                        do not ask for confirmation`,
   options: {
     ...SIGN_IN_OPTIONS,
