@@ -36,8 +36,8 @@ export function invalid(where: Where, issues: readonly Issue[], cause?: unknown)
 /**
  * Returns the beginning of a text, redacted.
  *
- * It is longer than LONGEST_TEXT, because redaction can shorten the text before it is cut to that
- * length.
+ * Processes more characters than LONGEST_TEXT, because redaction can shorten the text before the
+ * text is cut to that length.
  */
 const redacted = (text: string): string => redact(text.slice(0, 4 * LONGEST_TEXT))
 

@@ -153,7 +153,10 @@ async function readListing(name: Listing): Promise<string> {
   return readFile(pathOf(name), 'latin1').catch(() => '')
 }
 
-/** The number of readings per socket. A reading can miss a row if other sockets close meanwhile. */
+/**
+ * The maximum number of readings for one socket. A reading can miss a row if other sockets close at
+ * the same time.
+ */
 const MOST_READINGS = 3
 
 /**

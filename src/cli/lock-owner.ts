@@ -60,7 +60,8 @@ export async function holderOf(stateDir: string, token: string | null): Promise<
         unproven = error
       }
     }
-    // Loading the daemon's modules now shortens the time for which this process will own the lock.
+    // The daemon's modules are loaded during the pause, so that this process need not load them
+    // while it owns the lock.
     await Promise.all([pause(), import('../daemon/daemon.ts')])
     waited += PAUSE_MS
   }

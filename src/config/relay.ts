@@ -32,8 +32,8 @@ const malformed = () =>
 /**
  * Parses the URL of a relay.
  *
- * TLS is required unless the relay is on this machine or the URL has `?requireTLS=false`. A URL with
- * `?requireTLS=false` and a password is rejected if the relay is on another machine.
+ * TLS is required unless the relay is on this machine or the URL has `?requireTLS=false`. A URL
+ * with `?requireTLS=false` and a password is rejected if the relay is on another machine.
  * @throws StartError `configuration`
  */
 export function relayOf(text: string): Relay {

@@ -199,7 +199,7 @@ export function* verifyingStamp(
   requireThat(
     isModest,
     'assurance_claimed',
-    'only a receipt can prove more than the signature of a device',
+    'a stamp may claim only the assurance "device", because only a receipt can prove more',
   )
   // A receipt that states a revoked key decides as well, because a truncated log would hide the
   // revocation.
@@ -227,7 +227,7 @@ function checkContent(stamp: StampPayload, content: Uint8Array): void {
   const same = encodeBase64url(sha256(content)) === stamp.sha256
   requireThat(same, 'digest_mismatch', 'this is not the content that was stamped')
   const fits = stamp.len === null || stamp.len === content.length
-  requireThat(fits, 'len_mismatch', 'the content has another length than the stamp names')
+  requireThat(fits, 'len_mismatch', 'the content does not have the length that the stamp names')
 }
 
 function verifyReceipt(text: string, stamp: string, jti: string, key: PublicJwk): ReceiptPayload {

@@ -102,7 +102,11 @@ export function firstIndices(bytes: Uint8Array, count: number): number[] {
 
 /** Returns the bytes of an even number of 12-bit indices: the inverse of `firstIndices`. */
 export function bytesOf(indices: readonly number[]): Uint8Array {
-  requireThat(indices.length % 2 === 0, 'length', 'an odd number of words ends inside a byte')
+  requireThat(
+    indices.length % 2 === 0,
+    'length',
+    'the number of words must be even, because two words encode three bytes',
+  )
   const bytes = new Uint8Array((indices.length * 12) / 8)
   indices.forEach((index, i) => {
     const at = (i * 3) >> 1

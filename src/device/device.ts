@@ -98,7 +98,7 @@ export function openDevice(options: {
   clock: ClockSource
   now: () => number
   uptime: Uptime
-  /** Identifies the machine start from which `uptime` counts; null if the system reports none. */
+  /** The id of the machine start from which `uptime` counts; null if the system has no such id. */
   boot: string | null
   log: Log
   run: DaemonFacts

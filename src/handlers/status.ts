@@ -147,8 +147,8 @@ export const sync: Handlers['sync'] = {
   read: async (_input, { local }) => ({ last_sync: local.sync.last() }),
 
   /**
-   * Syncs now. If the sync fails, this request fails with the sync's error, and `read` still
-   * returns the report.
+   * Runs a sync. If the sync fails, this request fails with the same error, and `read` returns the
+   * report of the failed sync.
    */
   run: async (_input, { local }) => {
     const report = await local.sync.runAnew('request')

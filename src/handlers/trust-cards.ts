@@ -144,7 +144,7 @@ export const trustCards: Handlers['trustCards'] = {
       await context.account.trustCards.delete({ id })
     } catch (error) {
       const isGone = error instanceof AppError && error.code === 'not_found'
-      // The account was unfollowed on another device, but this device still follows it.
+      // The account was unfollowed on another device, but its row is still stored on this device.
       if (!isGone || (keeper?.state.trust.get(id) ?? null) === null) throw error
     }
     if (keeper === null) return

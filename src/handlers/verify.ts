@@ -71,7 +71,7 @@ function knownThere(
   }
 }
 
-/** Returns the outcome of a look-up for the verification log. */
+/** Returns the outcome of a look-up, as it is stored in the verification log. */
 function outcomeOf({
   found,
   conclusive,
@@ -84,7 +84,7 @@ function outcomeOf({
   return ambiguous || matches[0]?.kind !== 'account' ? 'inconclusive' : 'verified'
 }
 
-/** Returns the matches of the account server's look-up for the verification log. */
+/** Converts the matches of the account server's look-up to the form of the verification log. */
 function loggedMatches({ accounts, stamps }: LookUp): LoggedMatch[] {
   const byAccount = new Map(accounts.map((one) => [one.profile.id, one]))
   return [

@@ -168,8 +168,8 @@ const { method: RENEWING, path: RENEWAL } = entrance.session.renew
 /**
  * Whether a request without a session is the session renewal.
  *
- * Only for this route does the server verify a proof without a session, so that strangers cannot
- * cause that work elsewhere.
+ * The server verifies a proof without a session only for this route, so that a request without a
+ * session to another route causes no such work.
  */
 const renews = ({ method, segments }: Request) =>
   method === RENEWING && `/${segments.join('/')}` === RENEWAL

@@ -104,7 +104,7 @@ const commonHeaders = (
   csp,
 ]
 
-/** The minimum size, in bytes, from which a repeated text is cached as a buffer for all clients. */
+/** A repeated text of at least this size, in bytes, is cached as one buffer for all clients. */
 const SHARED_BYTES = 16 * 1024
 
 interface Json {

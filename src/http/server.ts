@@ -45,7 +45,7 @@ export interface ServerOptions extends ListenAddress {
   /**
    * Returns the `Countersign-Proof` for a nonce of the command line.
    *
-   * It proves to the command line that it talks to its daemon.
+   * The command line verifies this proof, to check that the response is from its daemon.
    */
   readonly prove?: (nonce: string) => string
   /**

@@ -127,8 +127,8 @@ function sealedFolder(stateDir: string): string {
   return path
 }
 
-// systemd gives the service's user access with an access control list. The owner may therefore be
-// root, and the group bits are the mask of the list.
+// systemd uses an access control list to give the service's user access to the file. The file's
+// owner may therefore be root, and its group bits contain the mask of the list.
 function credentialFault(stat: Stats, path: string): string | null {
   const mine = stat.uid === process.geteuid?.() || stat.uid === 0
   if (process.platform === 'win32' || (mine && (stat.mode & 0o027) === 0)) return null

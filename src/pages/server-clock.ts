@@ -80,9 +80,8 @@ async function serverTime(): Promise<number | null> {
 }
 
 /**
- * Calls `tick` now, every second, and whenever the page becomes visible. The last is needed because
- * timers of hidden pages are late. `tick` receives the current window and the number of seconds
- * that remain of it.
+ * Calls `tick` now, every second, and whenever the page becomes visible, because timers of hidden
+ * pages are late. `tick` receives the current window and the number of seconds that remain of it.
  * @returns a function that stops the countdown
  */
 export function startCountdown(

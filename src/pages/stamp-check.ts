@@ -10,9 +10,9 @@ import { type StampFacts, type StampFile, type StampPayload, verifyStamp } from 
 import { element, say } from './element.ts'
 
 /**
- * A stamp as the server sent it; nothing about it is trusted. The key log and the receipt key also
- * come from the server, and the page has nothing to compare them with. That is why the page names
- * no person as the signer.
+ * A stamp as the server sent it. The page trusts no part of it. The key log and the receipt key
+ * also come from the server, and the page has nothing to compare them with. That is why the page
+ * names no person as the signer.
  */
 export type ServedStamp = StampFile & { receipt_key: PublicJwk }
 

@@ -91,7 +91,7 @@ export function networkFault(
     )
   if (code.startsWith('HPE_'))
     return backendError(origin, 'did not answer in HTTP/1.1. Check SVC_BACKEND_URL.', cause)
-  // The operating system's own timeout, if it is shorter than the client's.
+  // The operating system reports this code if its own timeout is shorter than the client's.
   if (code === 'ETIMEDOUT')
     return timedOut(origin, 'could not be reached in time. Try again later.')
   return new Passing(

@@ -104,7 +104,10 @@ export function idempotencyRows(db: DatabaseSync) {
   }
 }
 
-/** Codes that do not depend on the request itself. An earlier attempt may have succeeded. */
+/**
+ * The codes of errors whose cause is not the request itself. They do not prove that an earlier
+ * attempt failed.
+ */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
   'in_progress',
   'invalid_token',

@@ -29,7 +29,10 @@ export const supportedBy = (migrations: Migrations<unknown>): SupportedVersions 
   newest: (migrations.at(-1) ?? migrations[0]).version,
 })
 
-/** Whether a version is older than the first supported one. 0 is an empty database. */
+/**
+ * Whether a version is older than the first supported one. Version 0 is an empty database, which is
+ * not too old.
+ */
 export const isTooOld = (version: number, { first }: SupportedVersions): boolean =>
   version > 0 && version < first
 

@@ -61,8 +61,9 @@ const credential = {
 const Place = v.pipe(v.number(), v.integer(), v.minValue(0))
 const device = { device_name: name(100), platform: Platform }
 
-// These rows ignore an `Idempotency-Key`, because such a key belongs to a known caller and there is
-// none yet. A client that lost an answer must authenticate again.
+// These rows ignore an `Idempotency-Key`, because such a key belongs to a known caller, and the
+// callers of these rows are not known yet. A client that did not receive the answer must
+// authenticate again.
 
 /** The maximum body size of public routes, in bytes: enough for two JWS and names. */
 const LIMIT = 65_536

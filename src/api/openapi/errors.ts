@@ -77,7 +77,8 @@ function commonRules({ route, need }: NeededRow): Rule[] {
     [form === true, 'invalid_request'],
     [method !== 'GET', 'invalid_json', 'payload_too_large', 'unsupported_media_type'],
     [need !== 'none' && isOnce(route), 'idempotency_mismatch', 'in_progress'],
-    // Another request may have deleted a resource that this write refers to (service/db/faults.ts).
+    // Another request may have deleted a resource to which a write request refers
+    // (service/db/faults.ts).
     [by !== 'daemon' && method !== 'GET', 'conflict'],
     [true, ...errors],
   ]

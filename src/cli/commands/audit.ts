@@ -14,9 +14,8 @@ function headIn(given: unknown): string | null {
 }
 
 /**
- * Returns the folder with the daemon's audit log, and the check of the owner of its files.
- *
- * The daemon is the one that commands in this environment use.
+ * Returns the folder with the audit log of the daemon that commands in this environment use, and
+ * the check that its files have the right owner.
  * @throws StartError `failed` if only root may read the log
  */
 function placeOf(config: Config): { readonly dir: string; readonly check?: FileCheck } {

@@ -64,8 +64,8 @@ async function until<T>(
 ): Promise<T> {
   const end = performance.now() + waitMs
   for (;;) {
-    // Check the process before the attempt, so that the attempt sees everything that the process
-    // did.
+    // The process is checked before the attempt. If it has ended, the last attempt can therefore
+    // find everything that it did before.
     const over = performance.now() >= end || (pid !== null && !isAlive(pid))
     const { done, last } = await attempt()
     if (done || over) return last

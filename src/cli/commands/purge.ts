@@ -115,8 +115,8 @@ export const purgeApartCommand: Command = {
   async run({ args: [dir = '', user = ''], io: { stdout } }) {
     if (process.geteuid?.() !== 0 || !/^[1-9]\d*$/.test(user))
       throw new UsageError('Only "countersignd service uninstall --purge" can run this command.')
-    // Do this while the process is still root, because the folder's user may not be able to reach
-    // the path.
+    // The process enters the folder while it still runs as root, because the folder's user may not
+    // be able to reach the path.
     process.chdir(dir)
     const isHeld = isOpened()
     become(Number(user))

@@ -30,7 +30,7 @@ import { readBytes, readPublicKey, readStampFile } from './stamp.ts'
  * and never created. A daemon may use it at the same time.
  */
 interface StampMemory {
-  /** The reason why there is no data, as a clause; null if the folder was read. */
+  /** The reason why the folder was not read, as a clause of a message; null if it was read. */
   readonly missing: string | null
   /** The user's account and device; null if no user is signed in. */
   readonly own: { readonly account: string; readonly device: string } | null
@@ -108,7 +108,9 @@ type Signer = 'root' | 'own' | 'remembered' | 'unknown'
 interface Checked {
   readonly facts: StampFacts
   readonly signer: Signer
-  /** The result for the receipt. `unknown_key`: this device has no key that can verify it. */
+  /**
+   * The result for the receipt. `unknown_key`: this device has no key that can verify the receipt.
+   */
   readonly receipt: 'verified' | 'unknown_key' | 'none'
 }
 

@@ -81,7 +81,7 @@ function isHeld(path: string): boolean {
   url.search = 'mode=rw'
   const db = new DatabaseSync(url, { timeout: 0 })
   try {
-    // With the journal in memory, no journal file is created next to the database.
+    // SQLite keeps the journal in memory, so that it creates no journal file next to the database.
     db.exec('pragma journal_mode = memory; begin immediate; rollback')
     return false
   } catch (error) {

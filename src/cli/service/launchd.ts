@@ -138,7 +138,7 @@ export function fromPropertyList(content: Uint8Array, path: string): NodeJS.Proc
   const doubt = () =>
     new StartError(
       'configuration',
-      `The EnvironmentVariables of ${path} are ambiguous, so the state folder of the service is not known. ` +
+      `The EnvironmentVariables of ${path} are ambiguous, so the state folder of the service cannot be determined. ` +
         'Write them as plain keys and strings without comments, then run this command again.',
     )
   if (text === '') return {}

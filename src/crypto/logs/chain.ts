@@ -50,7 +50,7 @@ export function requirePlace(seq: number, takesLast: boolean): void {
   requireThat(
     seq < places,
     'log_full',
-    `the log accepts this op only below place ${places}, not at ${seq}`,
+    `the log accepts this op only at places below ${places}, not at place ${seq}`,
   )
 }
 

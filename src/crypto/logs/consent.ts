@@ -100,7 +100,7 @@ export function verifyConsent(
   const known = log.heads[seq]
   const isPlace = known !== undefined && encodeBase64url(known) === head
   requireThat(isPlace, 'consent_log', 'key_log is not a place in the key log of the member')
-  requireThat(seq <= add.memberLog, 'consent_log', 'key_log is later than member_log')
+  requireThat(seq <= add.memberLog, 'consent_log', 'key_log must not be later than member_log')
   // A reset revokes every device, so a device that is active at both places belongs to the same
   // generation at both.
   const signer = asReason('consent_log', () => {

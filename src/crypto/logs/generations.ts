@@ -15,7 +15,10 @@ import { requireThat, Refusal } from '../refusal.ts'
 export type Generation = {
   /** The seq of the generation's first entry: 0, or the seq of a reset. */
   readonly root: number
-  /** The active recovery key, or null. If the generation has ended, its last recovery key. */
+  /**
+   * The active recovery key; null if there is none. For a generation that has ended, this is its
+   * last recovery key.
+   */
   recovery: string | null
   /**
    * The first later generation that began with a reset signed by this generation's active key.

@@ -84,7 +84,8 @@ export function verifySignedBy(
  *
  * Yields as `addGeneration` does.
  * @param proven whether the entry was verified earlier
- * @param vouchers the recovery keys that were found then, if they are still available
+ * @param vouchers the recovery keys that the earlier verification found, if they are still
+ *   available
  * @throws Refusal for the first broken rule; see `verifyKeyLog`
  */
 export function* applyKeyLogEntry(

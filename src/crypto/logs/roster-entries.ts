@@ -123,7 +123,8 @@ export function rotate(of: Before & { k: Uint8Array } & Signer): string {
 }
 
 /**
- * Returns the last entry of a roster, in which an owner ends the connection for all members.
+ * Returns the entry with which an owner ends the connection for all members. It is the last entry
+ * of the roster.
  * @throws Refusal as `addMember`
  */
 export function endConnection(of: Before & Signer): string {

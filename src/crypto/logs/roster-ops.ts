@@ -157,7 +157,7 @@ export function applyRosterEntry(
   requireThat(
     (before === undefined) === (entry.op === 'open'),
     'bad_op',
-    'the first entry of a roster must be open, and no later entry may be open',
+    'the first entry of a roster must have the op open, and no later entry may have it',
   )
   requireThat(before?.ended !== true, 'ended', 'no entry may follow the end of a connection')
   requireEpoch(entry, before?.epoch ?? 0)

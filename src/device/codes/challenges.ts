@@ -117,7 +117,10 @@ export function newChallenges(of: {
 
   const moment = (): Moment => ({ uptimeMs: uptime.exact(), boot })
   const left = (row: ChallengeRow, at: Moment) => OPEN_MS - ranSince(row.uptime_ms, row.boot, at)
-  /** Checks whether a row is from the current machine start. The age of other rows is unknown. */
+  /**
+   * Checks whether a row was stored after the last start of the machine. The age of other rows is
+   * unknown.
+   */
   const isOfThisStart = (row: ChallengeRow, { uptimeMs }: Moment) =>
     row.boot === boot && row.uptime_ms <= uptimeMs
 

@@ -53,7 +53,7 @@ interface Reading {
  * - `steady`: both advanced by the same time
  * - `ahead`: the wall clock advanced further than the uptime
  * - `behind`: the wall clock advanced less than the uptime, or was set back
- * - `unmeasured`: there is no reading, or it is from another machine or machine start
+ * - `unmeasured`: there is no earlier reading, or it is from another machine or machine start
  */
 export type ClockState = 'steady' | 'ahead' | 'behind' | 'unmeasured'
 

@@ -22,7 +22,7 @@ const REST_MS = 9
  * 1.2 ms.
  */
 const FEW = 600
-/** Preparation stops if no words were verified for this time, in milliseconds. */
+/** If no words are verified for this time, in milliseconds, no more codes are prepared. */
 const IDLE_MS = 5 * 60_000
 
 /** How the scheduled work measures time and yields to other work. */

@@ -32,7 +32,10 @@ export interface Subject {
   readonly head: Uint8Array
   readonly hold: Hold | null
   readonly speakers: readonly Speaker[]
-  /** The external member that a guest code is for; null if there is none, and for a connection. */
+  /**
+   * The external member for whom a guest code was created; null for other guest codes and for
+   * connections.
+   */
   readonly externalMember: ExternalMemberName | null
   /** When a guest code expires, Unix milliseconds; null for a connection, which does not expire. */
   readonly expiresAt: number | null

@@ -55,9 +55,7 @@ export function newIdMap<V>(): IdMap<V> {
   }
 }
 
-/**
- * The maximum load of a table. At this load, a look-up that finds nothing passes about 12 entries.
- */
+/** The maximum load of a table. At this load, a look-up without a match reads about 12 entries. */
 const LOAD = 0.8
 
 export interface CodeTable {

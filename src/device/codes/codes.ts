@@ -85,7 +85,8 @@ export interface Codes {
   has(id: string): boolean
   /**
    * Returns the current own words for a guest code or a connection.
-   * @returns null if the subject or its secret is not here, or if the subject is suspended
+   * @returns null if this device does not have the subject or its secret, or if the subject is
+   *   suspended
    */
   own(id: string, now: number): OwnCode | null
   /** Like `own` for a connection, with its id. Returns null for a guest code. */

@@ -36,8 +36,8 @@ export function machineUptime(): Uptime {
 }
 
 /**
- * Returns the minimum time that has passed since an earlier moment, in milliseconds. After a
- * restart of the machine, this is the time since the restart, because the moment was before it.
+ * Returns the minimum time that has passed since an earlier moment, in milliseconds. If the machine
+ * was restarted after that moment, this is the time since the restart.
  */
 export const ranSince = (from: number, boot: string | null, now: Moment): number =>
   boot === now.boot && now.uptimeMs >= from ? now.uptimeMs - from : now.uptimeMs

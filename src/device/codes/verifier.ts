@@ -255,7 +255,7 @@ export function newVerifier(options: {
   /**
    * Runs a sync if the last one is old and the words match nothing.
    *
-   * The words may match newer rosters.
+   * The words may match a roster that the sync fetches.
    * @returns whether a sync ran
    */
   async function refreshed(isExplained: () => boolean, waited: () => void): Promise<boolean> {

@@ -33,7 +33,10 @@ import { ownFirst, type Signing } from './roster-entries.ts'
 interface NewConnection extends Pick<Opening, 'preset_id' | 'open_link_request'> {
   readonly name: string
   readonly invite: readonly Invitee[]
-  /** The forked connection that this one replaces, and the evidence for members who saw no fork. */
+  /**
+   * The forked connection that the new one replaces, and the evidence of the fork for members whose
+   * devices did not detect it.
+   */
   readonly replaces?: string
   readonly fork?: RosterFork
 }

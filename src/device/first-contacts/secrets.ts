@@ -98,7 +98,10 @@ export async function readingLogs<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a function that ends a first contact. Its `reason` is null if the words were right. */
+/**
+ * Returns a function that ends a first contact. The parameter `reason` of that function is null if
+ * the words were right.
+ */
 export const ending =
   (device: DeviceContext, row: FirstContactRow) =>
   (reason: ContactReason | null): void => {

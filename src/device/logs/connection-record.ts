@@ -110,7 +110,8 @@ export function keepConnection(
   }
   state.transaction(() => {
     state.connections.put(row)
-    // If the creating request is still stored, it succeeded and only its response was lost.
+    // If the request that creates the connection is still stored, it succeeded and only its
+    // response was lost.
     dropOpening(state, id)
     noteReplacement(state, known.roster)
   })

@@ -252,7 +252,7 @@ export async function continueKeyLog(
       const { seq, head } = await account.keyLogs.append({ body: { entry, ...beside } })
       return withLogRefusals(() => {
         const isNext = seq === log.seq + 1 && head === encodeBase64url(entryHash(entry))
-        requireThat(isNext, 'rollback', 'the account server placed the entry elsewhere')
+        requireThat(isNext, 'rollback', 'the account server added the entry at another place')
         return verifyKeyLog(id, [...log.entries, entry], log)
       })
     } catch (error) {

@@ -35,7 +35,7 @@ const AWAY: readonly ErrorCode[] = ['backend_error', 'backend_timeout', 'backend
 /**
  * Codes that mean that the account was deleted.
  *
- * A remote server then rejects the session, the embedded server the device.
+ * A remote server then rejects the session, and the embedded server rejects the device.
  */
 const GONE: readonly ErrorCode[] = ['not_signed_in', 'invalid_token']
 

@@ -54,8 +54,8 @@ const LOST: readonly ErrorCode[] = ['backend_unavailable', 'backend_timeout']
 const MORE_TIMES = 2
 
 /**
- * Sends a request with a credential. Each attempt uses a new one, because it may be valid only
- * once.
+ * Sends a request with a credential. Each attempt calls `present` again, because an assertion is
+ * valid only once.
  */
 async function shown<T>(
   credential: SignInCredential,

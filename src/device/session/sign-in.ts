@@ -51,7 +51,7 @@ async function requirePublicAddress(
   if (own === server) return
   throw new AppError(
     'invalid_state',
-    `The account server at ${server} reports the public address ${own ?? 'none'}. Set SVC_BACKEND_URL to exactly that. ` +
+    `The account server at ${server} reports the public address ${own ?? 'none'}. Set SVC_BACKEND_URL to exactly this address. ` +
       'If that is not the server’s address, its operator must set SVC_PUBLIC_URL.',
     { details: { state: 'other_address' } },
   )

@@ -187,15 +187,16 @@ export function newSync(options: {
     // response.
     const connections = new Set(state.connections.ids())
     const guests = new Set(state.guests.all().map(({ id }) => id))
-    // Done even if the account server is unavailable, because these keys must not be kept longer.
+    // Old keys are deleted even if the account server is unavailable, because they must not be kept
+    // longer.
     dropOldKeys(options, now())
     // Must be first: verifications need the clock state even if the rest of the sync fails.
     await readClock(report)
     const ownLog = await pull.ownLog(report)
     if (ownLog.isKnown) await noticeRecoveryKey()
     if (ownLog.isKnown) await pull.ownName(ownLog.profile)
-    // Before envelopes are opened: an envelope that cannot be opened is deleted, so that another
-    // device seals the secret to the newest key.
+    // The sealing key is renewed before envelopes are opened. An envelope that cannot be opened is
+    // deleted, so that another device seals the secret to the newest key.
     if (ownLog.isKnown) await keepSealing(report, () => renewSealKey(report))
     warnOfCopy(report)
     await pull.declined()

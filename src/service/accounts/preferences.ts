@@ -110,7 +110,7 @@ async function requireShared(db: Kysely<Schema>, account: string, turn: number):
   if (shared !== 1n)
     throw new AppError(
       'invalid_state',
-      'The account server does not have the secret of the public code. Switch the public code on, on one of your devices.',
+      'The account server does not have the secret of the public code. Use one of your devices to switch the public code on.',
       { details: { state: 'not_shared' } },
     )
 }

@@ -159,7 +159,7 @@ export async function readConnection(
   return connection
 }
 
-/** Stores the given values. If none of them differs, `updated_at` stays the same. */
+/** Stores the given values. If all of them equal the stored values, `updated_at` stays the same. */
 async function change(
   ground: ServiceContext,
   account: string,

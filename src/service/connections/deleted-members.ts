@@ -1,6 +1,7 @@
 /**
  * Deleted accounts in other members' connections: which rosters name a deleted account, and the
- * connection's epoch when it was deleted. `accounts/deleted-accounts.ts` has the key logs.
+ * epoch of the connection when the account was deleted. `accounts/deleted-accounts.ts` has the key
+ * logs.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { ServiceContext } from '../context.ts'

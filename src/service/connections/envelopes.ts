@@ -70,7 +70,7 @@ function requireCurrent(envelope: EnvelopeFields, roster: Roster, newest: Uint8A
   if (epoch < roster.epoch) throw outdated('Another epoch has started', newest)
   requireThat(epoch === roster.epoch, 'unknown_epoch', 'the envelope is for another epoch')
   const head = encodeBase64url(roster.epochHead)
-  requireThat(epoch_head === head, 'wrong_epoch_head', 'the epoch was opened by another entry')
+  requireThat(epoch_head === head, 'wrong_epoch_head', 'another entry opened the epoch')
 }
 
 /**

@@ -179,7 +179,7 @@ export const deviceFirstContacts = ({
       if (sent !== 1n)
         throw new AppError(
           'conflict',
-          'There already is another message at this place, or the previous message is missing.',
+          'Another message is already stored at this place, or the previous message is missing.',
         )
     },
 

@@ -75,8 +75,8 @@ export async function receiversOf(db: Kysely<Schema>, rows: readonly Ended[]): P
 }
 
 /**
- * How many expired invitations of each of three kinds one call marks at most. The next call marks
- * more.
+ * The maximum number of expired invitations that one call marks, for each of three kinds. The next
+ * call marks more.
  */
 const MOST = 100
 

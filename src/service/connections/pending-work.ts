@@ -93,8 +93,8 @@ async function unsealedIn(
 
 async function unsealedOf(db: Kysely<Schema>, account: string) {
   const found = new Map<string, string[]>()
-  // Read in slices, because there may be many connections to search and other requests must not
-  // wait.
+  // The connections are read in slices, because there may be many of them and other requests must
+  // not wait.
   for (let last = ''; found.size < MOST;) {
     const connections = await connectionsAfter(db, account, last)
     if (connections.length === 0) break

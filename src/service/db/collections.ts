@@ -95,7 +95,7 @@ export function collection<
     },
 
     /**
-     * Checks that the owner has fewer than the maximum number.
+     * Checks that the owner has fewer resources than the maximum.
      * @throws AppError `conflict`
      */
     async requireRoom(trx: Transaction<Schema>, owner: string): Promise<void> {

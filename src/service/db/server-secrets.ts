@@ -45,7 +45,10 @@ export interface ReceiptKey {
   readonly seed: Uint8Array
 }
 
-/** Returns a function that returns the receipt key. Its first call reads or creates the key. */
+/**
+ * Returns a function that returns the receipt key. The first call of that function reads or creates
+ * the key.
+ */
 export function lazyReceiptKey(db: Kysely<Schema>): () => Promise<ReceiptKey> {
   let key: Promise<ReceiptKey> | null = null
   return () =>

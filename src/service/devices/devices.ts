@@ -106,7 +106,7 @@ function requireStored(changed: bigint, same: boolean): void {
   if (changed === 1n || same) return
   throw new AppError(
     'conflict',
-    'This attempt has ended, or is past this step. Start a new attempt on the new device.',
+    'This attempt has ended, or this step was already done. Start a new attempt on the new device.',
   )
 }
 

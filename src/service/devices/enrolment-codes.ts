@@ -146,8 +146,8 @@ export async function sendEnrolmentCode(
 async function requireRoom({ db, now }: Needs, address: string): Promise<void> {
   const at = now()
   if ((await lackOfRoom(db, at, address)) === null) return
-  // Deletes codes that were made while the clock was wrong. They expire too late, because replicas'
-  // clocks differ by less than a lifetime.
+  // Deletes codes that were created while a clock was wrong. No other code can expire this late: a
+  // code is valid for one lifetime, and the clocks of replicas differ by less than one lifetime.
   await db
     .deleteFrom('enrolment_codes')
     .where('expires_at', '>', at + 2 * LIFETIME_MS)

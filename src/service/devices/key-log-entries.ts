@@ -129,7 +129,7 @@ async function append(
       requireThat(
         given === named,
         'hash_mismatch',
-        'seal_key must be the key that a renew entry names, and is allowed only there',
+        'seal_key must be the key that the renew entry names, and is allowed only with a renew entry',
       )
       if (op !== 'add') return
       requireThat(waiting !== null, 'unknown_device', 'no device with this id waits for approval')

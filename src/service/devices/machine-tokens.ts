@@ -29,7 +29,7 @@ type Needs = Pick<ServiceContext, 'db' | 'now'>
 const invalidMachineToken = (): AppError =>
   new AppError(
     'invalid_token',
-    'This token is wrong, expired or revoked. Get another with the key of the machine account.',
+    'This token is wrong, expired or revoked. Request another token with the key of the machine account.',
     // The challenge of RFC 6750 section 3.1.
     { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
   )

@@ -88,7 +88,7 @@ export function newProofs({
   async function requireNonce(nonce: string | null): Promise<void> {
     const current = await nonceNow()
     if (nonce === current || (nonce !== null && nonce === (await nonceOf(slotNow() - 1)))) return
-    throw new AppError('invalid_token', 'The proof does not carry the server’s newest nonce.', {
+    throw new AppError('invalid_token', 'The proof does not contain the server’s newest nonce.', {
       headers: { ...challenge('use_dpop_nonce'), 'DPoP-Nonce': current },
     })
   }

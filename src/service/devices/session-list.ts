@@ -69,7 +69,7 @@ export const sessions = (ground: ServiceContext): Service['sessions'] => ({
     if (id === session)
       throw new AppError(
         'invalid_state',
-        'A session cannot end itself in this way. To sign out a device, run "countersignd logout" on it. The embedded account needs no sign-in.',
+        'A session cannot delete itself. To sign out a device, run "countersignd logout" on it. The embedded account needs no sign-in.',
         { details: { state: 'current' } },
       )
     // This also deletes the session's access tokens and invalidates its refresh token.
@@ -82,7 +82,8 @@ export const sessions = (ground: ServiceContext): Service['sessions'] => ({
         .returning(['device_id', 'last_seen_at'])
         .executeTakeFirst()
       if (ended === undefined) throw notFound('session')
-      // The time is kept with the device, for users who decide which device to revoke.
+      // The time of the last use is stored in the device's row, because users need it to decide
+      // which device to revoke.
       await trx
         .updateTable('devices')
         .set({ seen_before_at: ended.last_seen_at })

@@ -191,7 +191,7 @@ export async function provenBy(proofs: Proofs, proof: Proof): Promise<Proven> {
 }
 
 const unknownSession = () =>
-  new AppError('invalid_token', 'This session is not known here. Enrol the device again.', {
+  new AppError('invalid_token', 'The account server has no such session. Enrol the device again.', {
     headers: challenge('invalid_token'),
   })
 

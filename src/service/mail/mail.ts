@@ -111,7 +111,8 @@ export async function forgetLetters(
   })
   for (const name of names.filter((one) => NAME.test(one))) {
     const path = join(place.dir, name)
-    // A letter may be missing by now, because another program may move letters away to send them.
+    // The letter may no longer exist, because another program may have moved it in order to send
+    // it.
     const to = addresses === null ? null : recipientOf(await readFile(path, 'utf8').catch(() => ''))
     if (to === null ? addresses === null : addresses?.includes(to)) await rm(path, { force: true })
   }

@@ -207,8 +207,8 @@ export const trust = ({ db, now }: ServiceContext): Service['trust'] => ({
       .where('account_id', '=', account)
       .where('id', '>=', lowestId('ver_', since))
     const all = await logged.executeTakeFirstOrThrow()
-    // The pattern matches only the real field. Inside a JSON string, the quotation marks would be
-    // escaped.
+    // The pattern matches only the field `outcome` of the entry. In the value of another field, the
+    // quotation marks would be escaped.
     const unsure = await logged
       .where('entry', 'like', '%"outcome":"inconclusive"%')
       .executeTakeFirstOrThrow()

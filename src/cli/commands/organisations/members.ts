@@ -99,7 +99,10 @@ const REASONS: Readonly<Record<Invited['skipped'][number]['reason'], string>> = 
   role_not_allowed: 'can be invited as an owner only by an owner',
 }
 
-/** The reasons that count as errors. An address that is already a member or invited is no error. */
+/**
+ * The reasons that count as errors. An address that already belongs to a member or is already
+ * invited is not an error.
+ */
 const FAULTS: readonly (keyof typeof REASONS)[] = ['invalid_email', 'role_not_allowed', 'suspended']
 
 const linesOf = ({ invited, skipped }: Invited): string[] => [

@@ -71,7 +71,7 @@ async function formOf(key: MachineKey, scope: string | undefined): Promise<strin
 }
 
 /**
- * Requests a token from the token endpoint in a key file.
+ * Requests a token from the token endpoint that a key file names.
  * @throws StartError if the endpoint is not https, AppError for an error response
  */
 async function tokenFor(

@@ -118,7 +118,7 @@ export async function readPaper(asking: Asking): Promise<KeyPair> {
     if (!prompt.isTerminal)
       throw new AppError(
         'validation_failed',
-        `${fault} ${otherwise} Compare the words with the paper, and give them again.`,
+        `${fault} ${otherwise} Compare the words with the paper, and enter them again.`,
       )
     io.stderr.write(`${fault} Type the words again, starting with word ${words.length + 1}.\n`)
   }
