@@ -106,6 +106,6 @@ describe('an invitation that can no longer be answered', () => {
     it(`an unknown invitation: ${unknown}`, async () => {
       const { code, err } = await call({} as Api, ['invite approve', unknown])
       assert.equal(code, EXIT.failed)
-      assert.match(err, /There is no invitation with this id. "countersignd invite list" shows/)
+      assert.match(err, /There is no invitation with this id. "countersignd invite list" lists/)
     })
 })

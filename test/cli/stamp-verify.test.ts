@@ -194,7 +194,7 @@ describe('stamp verify: a forger who signs a reset for the account id of another
     for (const at of [{}, { entries: [] }, { root: rootOf(begun[0]!) }]) {
       const { code, out, json } = await verify(t, good(ADA, mallory, begun), at)
       assert.equal(code, EXIT.notVerified)
-      assert.match(out, new RegExp(`^Not good \\(account_mismatch\\): .* not to ${ADA}`))
+      assert.match(out, new RegExp(`^Not good \\(account_mismatch\\): .* not ${ADA}`))
       assert.deepEqual(json, { valid: false, conclusive: true, reason: 'account_mismatch' })
     }
   })
