@@ -79,7 +79,7 @@ describe('help', () => {
     ],
     [
       'machine create',
-      [/run the same command again/, /If several have the same name, +give +the id/],
+      [/run the same command again/, /If several organisations have the +same name, +give +the id/],
     ],
   ]
   for (const [command, says] of promises)
