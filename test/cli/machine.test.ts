@@ -192,7 +192,11 @@ describe('machine token', () => {
     [503, { error: 'backend_unavailable', message: 'No database.' }, /reports: No database/],
     [500, { error: 'internal', message: 'Oh.' }, /failed with 500/],
     [502, 'a proxy', /not ready \(502\)/],
-    [400, { error: 'invalid_scope', error_description: 'No such.' }, /issued no token \(invalid_scope\)/],
+    [
+      400,
+      { error: 'invalid_scope', error_description: 'No such.' },
+      /issued no token \(invalid_scope\)/,
+    ],
   ] as const)
     it(`${status}: the error matches the cause`, async (t) => {
       const server = await scripted(t, (res) => {

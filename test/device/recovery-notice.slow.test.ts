@@ -41,7 +41,10 @@ describe('a recovery key that another device sets', () => {
         notice ?? '',
         /^The device "phone's" \(dev_\w+\) set a recovery key on 2026-01-01\./,
       )
-      assert.match(notice ?? '', /countersignd recovery dismiss.*If you did not: .*without --recovery-key/)
+      assert.match(
+        notice ?? '',
+        /countersignd recovery dismiss.*If you did not: .*without --recovery-key/,
+      )
       assert.deepEqual(more, [])
     }
     await phone.sync()
