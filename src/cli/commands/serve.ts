@@ -39,7 +39,7 @@ async function runUntilStopped(
 }
 
 export const serveCommand: Command = {
-  usage: '',
+  usage: '[--json]',
   help: `
 Runs the daemon in the foreground until it receives SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and
 SVC_HTTP_PORT (default: 127.0.0.1:19821).
