@@ -17,7 +17,7 @@ export interface Section {
 export interface Handbook {
   /**
    * Returns the sections that match a question best, best first. Rare words count more than common
-   * ones. Any text is a valid question.
+   * ones. Parts of one section follow each other, in their order. Any text is a valid question.
    */
   find(question: string, most: number): Section[]
   /** The topics of the handbook: one line for each file. */
@@ -122,7 +122,10 @@ export function newHandbook(texts: Readonly<Record<string, string>>): Handbook {
       const found = [' AND ', ' OR '].flatMap((operator) =>
         search.all(quoted.join(operator), most).map((row) => Number(row['at'])),
       )
-      return [...new Set(found)].slice(0, most).map((at) => sections[at] as Section)
+      // The ranking prefers short parts, but a section is read from its beginning.
+      const parts = Map.groupBy([...new Set(found)].slice(0, most), (at) => sections[at]?.title)
+      const inOrder = [...parts.values()].flatMap((some) => some.toSorted((a, b) => a - b))
+      return inOrder.map((at) => sections[at] as Section)
     },
   }
 }

@@ -76,6 +76,14 @@ describe('a search', () => {
   for (const [question, found] of cases)
     test(`for ${JSON.stringify(question)}`, () => assert.deepEqual(titles(question), found))
 
+  test('returns the parts of a long section in their order, though the last fits best', () => {
+    const long = newHandbook({ 'long.md': `# Pears\n\n${'A pear. '.repeat(100)}\n\nRipe pear.` })
+    assert.deepEqual(
+      long.find('ripe pear', 2).map(({ text }) => text.slice(0, 6)),
+      ['A pear', 'Ripe p'],
+    )
+  })
+
   test('returns no more results than requested', () => assert.equal(titles('apples', 1).length, 1))
 
   test('accepts any text', () => {
