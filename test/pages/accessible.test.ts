@@ -1,6 +1,7 @@
 /**
- * Every public page in Chromium as its server sends it: axe-core finds no serious fault on a phone
- * in light and on a desktop in dark; and each page works with the keyboard alone.
+ * Every public page in Chromium as its server sends it: axe-core finds no serious fault, in the
+ * sizes of a phone and a desktop, in light and in dark; and each page works with the keyboard
+ * alone.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
