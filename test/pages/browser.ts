@@ -5,12 +5,20 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { AxeResults } from 'axe-core'
 import { chromium, type Page } from 'playwright-core'
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 /** Why the tests are skipped, or false. */
 export const skip = existsSync(executablePath) ? false : `no Chromium at ${executablePath}`
+
+/** The options of a test that makes screenshots, which runs only with `UPDATE_SCREENSHOTS=1`. */
+export const onDemand = { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }
+
+/** Writes a screenshot of the whole page into docs/. */
+export const saveScreenshot = (page: Page, name: string): Promise<unknown> =>
+  page.screenshot({ path: join(import.meta.dirname, '../../docs', name), fullPage: true })
 
 /** Twelve seconds into a minute, so that the minute changes only when a test moves the clock. */
 export const T0 = Date.UTC(2026, 0, 1, 9, 30, 12)

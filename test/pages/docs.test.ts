@@ -17,7 +17,7 @@ import { CODES } from '../../src/errors.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { browser, built } from '../e2e/pages.ts'
 import { ROOT } from '../e2e/program.ts'
-import { type Visitor, assertAccessible, assertFits, skip, visitor } from './browser.ts'
+import { type Visitor, assertAccessible, assertFits, onDemand, skip, visitor } from './browser.ts'
 
 const DOCS = '/api/v1/docs'
 
@@ -205,7 +205,7 @@ describe('the documentation page', { skip }, () => {
     quiet()
   })
 
-  test('makes its screenshot', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+  test('makes its screenshot', onDemand, async () => {
     await using shown = {
       daemon: await startDaemon({ SVC_HTTP_PORT: '19821' }),
       [Symbol.asyncDispose]: () => shown.daemon.close(),

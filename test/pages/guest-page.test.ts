@@ -4,7 +4,6 @@
  * test/pages/guest-page.test.ts` makes its screenshot.
  */
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -16,15 +15,15 @@ import {
   HOSTILE,
   keepsNothing,
   MINUTE,
+  onDemand,
   readable,
+  saveScreenshot,
   skip,
   T0,
   visitor,
   type Visitor,
 } from './browser.ts'
 import { startSite, type Site } from './site.ts'
-
-const DOCS = join(import.meta.dirname, '../../docs')
 
 let visit: Visitor
 let site: Site
@@ -316,11 +315,11 @@ describe('the guest page', { skip }, () => {
     assert.equal(await frame.locator('#words').count(), 0)
   })
 
-  it('makes its screenshot', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+  it('makes its screenshot', onDemand, async () => {
     await using page = await visit.open(newGuest('Alice').link)
     await shown(page)
     await page.setViewportSize({ width: 900, height: 793 })
-    await page.screenshot({ path: join(DOCS, 'guest-page.png'), fullPage: true })
+    await saveScreenshot(page, 'guest-page.png')
   })
 
   it('is not wider than a small phone, in any state of it', async () => {

@@ -14,9 +14,16 @@ import { openServiceDatabase } from '../service/database.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { confirmationIn } from '../service/letters.ts'
 import { ask } from '../daemon.ts'
-import { assertFits, HOSTILE, skip, visitor, type Visitor } from './browser.ts'
+import {
+  assertFits,
+  HOSTILE,
+  onDemand,
+  saveScreenshot,
+  skip,
+  visitor,
+  type Visitor,
+} from './browser.ts'
 
-const DOCS = join(import.meta.dirname, '../../docs')
 const STYLE = join(import.meta.dirname, '../../src/pages/style.css')
 const OWNER = 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e'
 
@@ -176,14 +183,14 @@ describe('the pages of an open link', { skip }, () => {
     await assertFits(page)
   })
 
-  it('make their screenshots', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+  it('make their screenshots', onDemand, async () => {
     const named = (display_name: string) =>
       hand.db.updateTable('accounts').set({ display_name }).where('id', '=', OWNER).execute()
     await named('Ada Lovelace')
     const slug = await newLink('active', 'Talk to the workshop')
     await using wide = await open(`/o/${slug}`)
     await wide.setViewportSize({ width: 1280, height: 900 })
-    await wide.screenshot({ path: join(DOCS, 'open-link-page.png'), fullPage: true })
+    await saveScreenshot(wide, 'open-link-page.png')
 
     await using phone = await wide
       .context()
@@ -194,7 +201,6 @@ describe('the pages of an open link', { skip }, () => {
         viewport: { width: 360, height: 740 },
       })
     const page = await phone.newPage()
-    const shoot = (name: string) => page.screenshot({ path: join(DOCS, name), fullPage: true })
     await page.goto(`${address}/o/${slug}`)
     await page.evaluate(`document.querySelector('form').noValidate = true`)
     const fill = async (email: string) => {
@@ -205,11 +211,11 @@ describe('the pages of an open link', { skip }, () => {
     }
     await fill('not an address')
     await page.locator('#email-fault').waitFor()
-    await shoot('open-link-page-phone.png')
+    await saveScreenshot(page, 'open-link-page-phone.png')
     await page.evaluate(`document.querySelector('form').noValidate = true`)
     await fill('charles@example.org')
     await page.goto(address + (await mailedTo('charles@example.org')))
-    await shoot('confirm-page.png')
+    await saveScreenshot(page, 'confirm-page.png')
     await named(HOSTILE)
   })
 

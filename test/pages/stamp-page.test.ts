@@ -5,7 +5,6 @@
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
@@ -15,10 +14,18 @@ import { newId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
 import { signReceipt, signStamp, stampFragment, stampWords } from '../../src/crypto/stamp.ts'
-import { assertFits, dropFile, HOSTILE, skip, T0, visitor, type Visitor } from './browser.ts'
+import {
+  assertFits,
+  dropFile,
+  HOSTILE,
+  onDemand,
+  saveScreenshot,
+  skip,
+  T0,
+  visitor,
+  type Visitor,
+} from './browser.ts'
 import { startSite, type Site } from './site.ts'
-
-const DOCS = join(import.meta.dirname, '../../docs')
 
 let visit: Visitor
 let site: Site
@@ -213,11 +220,11 @@ describe('the stamp page', { skip }, () => {
     assert.deepEqual((await result(page)).kind, 'warn')
   })
 
-  it('makes its screenshot', { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }, async () => {
+  it('makes its screenshot', onDemand, async () => {
     await using page = await visit.open(newStamp().link)
     await result(page)
     await page.setViewportSize({ width: 900, height: 800 })
-    await page.screenshot({ path: join(DOCS, 'stamp-page.png'), fullPage: true })
+    await saveScreenshot(page, 'stamp-page.png')
   })
 
   it('is not wider than a small phone', async () => {
