@@ -10,7 +10,6 @@ import { readConfig } from '../src/config/config.ts'
 import { serve } from '../src/daemon/daemon.ts'
 import { newLog } from '../src/log.ts'
 import { type Runtime, readRuntime, stateSecret } from '../src/storage/runtime-file.ts'
-import { warnIfNotBuilt } from './built.ts'
 import './declared-errors.ts'
 
 export interface Answer {
@@ -86,7 +85,6 @@ export interface TestDaemon {
 
 /** Starts a daemon; `env` adds to or overrides the settings of the test. */
 export async function startDaemon(env: Record<string, string> = {}): Promise<TestDaemon> {
-  warnIfNotBuilt()
   const stateDir = env['SVC_STATE_DIR'] ?? mkdtempSync(join(tmpdir(), 'countersign-test-'))
   const log: string[] = []
   const lineEvents = new EventEmitter()

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -71,7 +71,16 @@ const offer = createServer((_, res) => {
   )
 })
 
+/** Warns if there is no build, on which the handbook and the pages depend. Other tests still run. */
+function warnIfNotBuilt(): void {
+  if (existsSync(join(import.meta.dirname, '../dist/handbook.json'))) return
+  process.emitWarning(
+    'There is no dist/handbook.json. Requests for the assistant and for pages fail. Run npm run build first.',
+  )
+}
+
 export async function globalSetup(): Promise<void> {
+  warnIfNotBuilt()
   folder = folderInMemory()
   if (folder !== null) process.env['TMPDIR'] = folder
   // Code from the cache does not count its blocks.

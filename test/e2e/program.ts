@@ -7,7 +7,6 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { warnIfNotBuilt } from '../built.ts'
 import { TEST_LIMIT_MS } from '../limit.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
@@ -99,7 +98,6 @@ export async function start(
   env: NodeJS.ProcessEnv,
   ready: string,
 ): Promise<Child> {
-  warnIfNotBuilt()
   const child = spawn(process.execPath, ['--import', CHECK, MAIN, ...args], {
     env: environment(stateDir, env),
     stdio: ['ignore', 'pipe', 'pipe'],
