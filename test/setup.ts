@@ -71,7 +71,7 @@ const offer = createServer((_, res) => {
   )
 })
 
-/** Warns if there is no build, on which the handbook and the pages depend. Other tests still run. */
+/** Warns if there is no build, on which the handbook and the pages depend. Other tests run. */
 function warnIfNotBuilt(): void {
   if (existsSync(join(import.meta.dirname, '../dist/handbook.json'))) return
   process.emitWarning(

@@ -271,7 +271,7 @@ export function firstContactRows(db: DatabaseSync) {
     all: (): FirstContactRow[] => all.all(),
     /** Returns the first contacts that have not ended. */
     running: (): FirstContactRow[] => running.all(),
-    /** Deletes the ended first contacts whose `until` is not after a time in Unix milliseconds. */
+    /** Deletes the ended first contacts with an `until` at a time (Unix milliseconds) or before. */
     dropEnded(before: number): void {
       dropEnded.run(before)
     },

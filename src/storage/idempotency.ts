@@ -105,7 +105,7 @@ export function idempotencyRows(db: DatabaseSync) {
 }
 
 /**
- * The codes of errors whose cause is not the request itself. They do not prove that an earlier
+ * The codes of errors that the request itself does not cause. They do not prove that an earlier
  * attempt failed.
  */
 const PASSING: ReadonlySet<ErrorCode> = new Set([

@@ -33,7 +33,7 @@ export interface Subject {
   readonly hold: Hold | null
   readonly speakers: readonly Speaker[]
   /**
-   * The external member for whom a guest code was created; null for other guest codes and for
+   * The external member that a guest code was created for; null for other guest codes and for
    * connections.
    */
   readonly externalMember: ExternalMemberName | null

@@ -34,8 +34,8 @@ interface NewConnection extends Pick<Opening, 'preset_id' | 'open_link_request'>
   readonly name: string
   readonly invite: readonly Invitee[]
   /**
-   * The forked connection that the new one replaces, and the evidence of the fork for members whose
-   * devices did not detect it.
+   * The forked connection that the new one replaces, and the evidence for members with devices
+   * that did not detect the fork.
    */
   readonly replaces?: string
   readonly fork?: RosterFork

@@ -73,7 +73,7 @@ export const trustList: Command = {
 Lists the people you follow, newest first. Each person is shown with the safety number, which is the same on both
 sides. "calls itself" marks a name that only the person claims. "the server says" marks a name that is not signed.
 
-"CHANGED, not verified" means that the person has devices whose keys you have not reviewed. Compare the safety
+"CHANGED, not verified" means that you have not reviewed the keys of all devices of the person. Compare the safety
 number ("countersignd trust confirm") before you rely on the new keys. If the person used their recovery key to
 replace all their devices, this comparison is not necessary. A line below the person then shows that the devices
 were replaced, until you use "countersignd trust dismiss".`,
@@ -118,8 +118,8 @@ use "countersignd trust rename".
 }
 
 const UNUSED = `
-All devices of this person were replaced without using their recovery key. Either the person has lost the paper together with
-the devices, or a thief who reads the mail of the person has replaced the devices.
+All devices of this person were replaced without using their recovery key. Either the person has lost the paper
+together with the devices, or a thief who reads the mail of the person has replaced the devices.
 
 `
 
