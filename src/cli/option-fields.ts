@@ -45,7 +45,10 @@ interface OptionField<T> {
 /** Fields by their names in the request. */
 export type OptionFields = Readonly<Record<string, OptionField<unknown>>>
 
-/** The values of fields. If no option of a field was given, the field is absent. */
+/**
+ * The values of fields, read from the options of a command. A field is absent if none of its
+ * options was given.
+ */
 export type FieldValues<Fields extends OptionFields> = {
   [Name in keyof Fields]?: Fields[Name] extends OptionField<infer T> ? T : never
 }

@@ -90,7 +90,7 @@ async function run(job: Job): Promise<ClientReport> {
   const { token } = first
   // At the end, the slow clients finish without pauses.
   const pace = (ms: number) => () => (over() ? 0 : ms)
-  const [written, read, idleTold] = await Promise.all([
+  const [written, read, idleResult] = await Promise.all([
     writeSlowly(crowd, { token, pace: pace(job.slowMs.writer) }, over),
     readSlowly(crowd, pace(job.slowMs.reader), over),
     setTimeout(job.seconds * 1000).then(() => sitting.end()),
@@ -112,7 +112,7 @@ async function run(job: Job): Promise<ClientReport> {
     seconds,
     heldUpMs: delay.percentile(99) / 1e6 - 5,
     slow: { written, read },
-    idle: idleTold,
+    idle: idleResult,
     left: {
       tags: people.flatMap(({ person }) => person.tags),
       connections: Object.fromEntries(

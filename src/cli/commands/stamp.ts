@@ -116,9 +116,10 @@ export const stampCommand: Command = {
 Signs a file with the key of this device, and writes the stamp to a new file. The content of the file does not leave
 this machine.
 
-Other people can check the stamp with "countersignd stamp verify FILE STAMP --root ROOT", on the page whose address
-this command prints, or with any library for JWS and Ed25519. To see the root of your account, run
-"countersignd stamp verify FILE STAMP" here. Give the root to the other people in a way that they trust.
+Other people can check the stamp in three ways: with "countersignd stamp verify FILE STAMP --root ROOT", on the web
+page of which this command prints the address, or with any library for JWS and Ed25519. They need the root of your
+account, the value that shows that a stamp is yours. To see it, run "countersignd stamp verify FILE STAMP" here. Give
+it to them in a way that they trust.
 
   --out STAMP         the new file for the stamp (default: FILE.stamp)
   --media-type TYPE   the media type of the file, for example application/pdf, stored in the stamp

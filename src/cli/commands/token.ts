@@ -34,12 +34,12 @@ export const tokenCreate = createCommand({
   help: `
 Creates an API token and prints it. The token is shown only once. The command works with or without a running daemon.
 
-  --name NAME         the purpose of the token
+  --name NAME         a name that says what the token is for
   --scope SCOPE       what the token allows:
                       read    all GET requests
                       write   read, and changes to your own data
                       full    everything, including managing organisations and tokens
-  --label LABEL       a note of your own
+  --label LABEL       a further note about the token, shown in lists
   --expires-in 30d    how long the token is valid (default: until it is revoked)`,
   fields: {
     name: textField('name'),

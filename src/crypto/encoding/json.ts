@@ -133,4 +133,4 @@ function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-const badJson = () => new Refusal('bad_json', 'not one JSON object')
+const badJson = () => new Refusal('bad_json', 'the text must be exactly one JSON object')

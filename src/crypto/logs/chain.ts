@@ -75,9 +75,9 @@ type Rules<E extends { seq: number; prev: string }, S> = {
   /**
    * Returns the state after an entry, given the state before it (undefined at seq 0).
    *
-   * Throws if the entry is not allowed. The previous state is not used again, so collections that
-   * only grow may be changed in place. Yields between long steps.
-   * @param proven whether this entry was verified earlier, so that its signatures are valid
+   * Throws if the entry is not allowed. It may change collections of the previous state in
+   * place, so the caller must not use that state again. Yields between long steps.
+   * @param proven whether this entry was verified earlier, and needs no check of its signatures
    */
   apply: (
     before: S | undefined,

@@ -38,8 +38,9 @@ const unknown = (account: string): TrustRow => ({
 })
 
 /**
- * Returns the row updated from a log. Keys that are seen first become the reviewed keys. So do keys
- * of a generation that the recovery key links to the reviewed one (section 3).
+ * Returns the row of a card, brought up to date from a key log. Keys that are seen first become the
+ * reviewed keys. So do keys of a generation that the recovery key links to the reviewed one
+ * (section 3).
  * @param now Unix milliseconds
  */
 function comparedWith(row: TrustRow, log: KeyLog, now: number): TrustRow {
@@ -61,13 +62,16 @@ function comparedWith(row: TrustRow, log: KeyLog, now: number): TrustRow {
 
 type Knowing = Pick<Trusting, 'state' | 'now'>
 
-/** Returns the row updated from the stored log, which another operation may have fetched. */
+/**
+ * Returns the row of a card, brought up to date from the stored key log, which another operation
+ * may have fetched.
+ */
 function known({ state, now }: Knowing, before: TrustRow): TrustRow {
   if (isJudged(state, before)) return before
   return rejudged({ state, now }, before)
 }
 
-/** Returns the row updated from the stored log, after another generation was reviewed. */
+/** The same, after the user reviewed another generation of the account. */
 export function rejudged({ state, now }: Knowing, row: TrustRow): TrustRow {
   const { account } = row
   return comparedWith(row, rememberedLog(state, account)!, now())

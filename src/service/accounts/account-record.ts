@@ -122,7 +122,7 @@ async function choose(
           ? null
           : of
               .case()
-              // Choosing the same organisation again does not change the start time.
+              // If the same organisation is chosen again, it stays current since the earlier time.
               .when('active_organisation_id', '=', organisation)
               .then(of.ref('active_since'))
               .else(at)

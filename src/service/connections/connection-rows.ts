@@ -71,7 +71,7 @@ export async function requireGoingOn(db: Kysely<Schema>, connection: string): Pr
 }
 
 /** Locks a connection until the transaction ends. Does nothing if the connection does not exist. */
-export async function holdConnection(trx: Transaction<Schema>, id: string): Promise<void> {
+export async function lockConnection(trx: Transaction<Schema>, id: string): Promise<void> {
   // This update changes nothing. It locks the row in both database engines.
   await trx
     .updateTable('connections')

@@ -10,11 +10,11 @@ import type { Service } from '../../api/port.ts'
 import type { Connection, Member } from '../../api/rest/connections.ts'
 import { serverName } from '../../api/rest/names.ts'
 import { AppError } from '../../errors.ts'
-import { CONNECTION_PREFIX, requireMember, holdConnection, later } from './connection-rows.ts'
+import { CONNECTION_PREFIX, requireMember, lockConnection, later } from './connection-rows.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from './invitation-ends.ts'
-import { invitedIn, isStanding, standing } from './invitation-rows.ts'
+import { invitedIn, occupiesPlace, occupyingInvitations } from './invitation-rows.ts'
 import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -100,7 +100,7 @@ async function resources(
     .orderBy('account_id')
     .execute()
   const activeOf = grouped(members)
-  const invitedOf = grouped(await standing(db, ids, at).execute())
+  const invitedOf = grouped(await occupyingInvitations(db, ids, at).execute())
   const tags = await db
     .selectFrom('tag_assignments')
     .select(['connection_id', 'tag_id'])
@@ -191,7 +191,7 @@ async function change(
 async function end({ events, now }: ServiceContext, account: string, id: string): Promise<void> {
   await events.transaction(async (trx) => {
     await requireMember(trx, account, id)
-    await holdConnection(trx, id)
+    await lockConnection(trx, id)
     const members = await trx
       .selectFrom('memberships')
       .innerJoin('connections', 'connections.id', 'connection_id')
@@ -216,7 +216,7 @@ async function end({ events, now }: ServiceContext, account: string, id: string)
       .selectFrom('invitations')
       .select(ENDED)
       .where('connection_id', '=', id)
-      .where((of) => isStanding(of, now()))
+      .where((of) => occupiesPlace(of, now()))
       .execute()
     const receivers = await receiversOf(trx, open)
     const { numDeletedRows: ended } = await trx

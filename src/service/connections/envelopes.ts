@@ -24,7 +24,7 @@ import { deviceOf, verified, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import {
   CONNECTION_PREFIX,
-  holdConnection,
+  lockConnection,
   requireMember,
   touchConnection,
 } from './connection-rows.ts'
@@ -196,7 +196,7 @@ export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => 
     const sender = { account, device: await requireApproved(db, session) }
     return db.transaction().execute(async (trx) => {
       await holdApproved(trx, session)
-      await holdConnection(trx, connection)
+      await lockConnection(trx, connection)
       await requireMember(trx, account, connection)
       const entries = await rosterEntries(trx, connection)
       const keyLogs = await keyLogsOf(trx, connection, accountsInRoster(entries))

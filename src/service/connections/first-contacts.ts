@@ -7,7 +7,7 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { MOST_OPEN, WORDS_MS } from '../../api/rest/first-contacts.ts'
 import { AppError } from '../../errors.ts'
-import { requireGoingOn, holdConnection } from './connection-rows.ts'
+import { requireGoingOn, lockConnection } from './connection-rows.ts'
 import { requireApproved } from '../accounts/device-rows.ts'
 import { requireId, deviceOf, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
@@ -125,7 +125,7 @@ export const deviceFirstContacts = ({
           .where('from_account', '=', account)
           .executeTakeFirst()
         if (row === undefined) throw notFound('invitation')
-        await holdConnection(trx, row.connection_id)
+        await lockConnection(trx, row.connection_id)
         await requireGoingOn(trx, row.connection_id)
         requireOpen(row, at)
         await requireRoom(trx, { account, id: invitation, at })

@@ -2,7 +2,7 @@
  * What happens when invitations end: finds the accounts that received them, and marks expired ones.
  */
 import type { Kysely } from 'kysely'
-import { holdConnection, roleIn } from './connection-rows.ts'
+import { lockConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from '../accounts/account-record.ts'
 import type { ServiceContext } from '../context.ts'
 import { isLeftBehind, isOver } from './invitation-rows.ts'
@@ -113,7 +113,7 @@ export async function noteExpired(
   const at = now()
   for (const { id, connection_id } of await overOf(db, account, at))
     await events.transaction(async (trx) => {
-      await holdConnection(trx, connection_id)
+      await lockConnection(trx, connection_id)
       const row = await trx
         .selectFrom('invitations')
         .select(ENDED)

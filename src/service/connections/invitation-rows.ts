@@ -98,7 +98,7 @@ export const isWaiting = (of: ExpressionBuilder<Schema, 'invitations'>, at: numb
  * Returns a condition for invitations that occupy a place in the connection. These are pending
  * invitations, and approved invitations with accounts that can still be added.
  */
-export const isStanding = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
+export const occupiesPlace = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   of.or([of.and([of('state', '=', 'pending'), of('expires_at', '>', at)]), isWaiting(of, at)])
 
 /**
@@ -122,20 +122,26 @@ export const isOfMailbox = (
   ])
 
 /** Selects the invitations that occupy a place in these connections. */
-export const standing = (db: Kysely<Schema>, connections: readonly string[], at: number) =>
+export const occupyingInvitations = (
+  db: Kysely<Schema>,
+  connections: readonly string[],
+  at: number,
+) =>
   db
     .selectFrom('invitations')
     .leftJoin('accounts', 'accounts.id', 'to_account')
     .select(['connection_id', 'from_account', 'to_account', 'to_email', 'display_name'])
     .select(['invitations.id as id', 'state', 'consent'])
     .where('connection_id', 'in', connections)
-    .where((of) => isStanding(of, at))
+    .where((of) => occupiesPlace(of, at))
     .orderBy('invitations.id')
 
-export type Standing = Awaited<ReturnType<ReturnType<typeof standing>['executeTakeFirstOrThrow']>>
+export type OccupyingInvitation = Awaited<
+  ReturnType<ReturnType<typeof occupyingInvitations>['executeTakeFirstOrThrow']>
+>
 
 /** Returns the people invited to one connection as members with the state `invited`, each once. */
-export function invitedIn(invited: readonly Standing[]): Member[] {
+export function invitedIn(invited: readonly OccupyingInvitation[]): Member[] {
   const each = new Map(
     invited.map(({ id, to_account: user_id, to_email, display_name }) => [
       user_id ?? to_email,
@@ -160,7 +166,7 @@ export async function withdrawAllOf(
     of.and([
       of('connection_id', '=', connection),
       ...(account === null ? [] : [of('from_account', '=', account)]),
-      isStanding(of, at),
+      occupiesPlace(of, at),
     ])
   const open = await trx.selectFrom('invitations').selectAll().where(isOpen).execute()
   await trx
@@ -201,7 +207,7 @@ export const isLeftBehind = ({ state, consent }: Pick<Row, 'state' | 'consent'>)
  */
 export async function askAgain(
   trx: Transaction<Schema>,
-  { id, state }: Standing,
+  { id, state }: OccupyingInvitation,
   { message, expires_at }: Pick<Row, 'message' | 'expires_at'>,
 ): Promise<void> {
   if (state !== 'pending') return

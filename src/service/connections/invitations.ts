@@ -7,7 +7,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
 import { AppError } from '../../errors.ts'
-import { holdConnection, roleIn } from './connection-rows.ts'
+import { lockConnection, roleIn } from './connection-rows.ts'
 import { receiversOf } from './invitation-ends.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
@@ -166,7 +166,7 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
     return events.transaction(async (trx) => {
       const read = () => rows(trx).where('invitations.id', '=', id).executeTakeFirst()
       const before = await read()
-      if (before !== undefined) await holdConnection(trx, before.connection_id)
+      if (before !== undefined) await lockConnection(trx, before.connection_id)
       const row = await read()
       const isTheirs =
         row !== undefined &&

@@ -16,7 +16,7 @@ import { notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import type { InvitationTarget, Inviter } from '../events.ts'
 import {
-  holdConnection,
+  lockConnection,
   requireGoingOn,
   requireMember,
   requireOwner,
@@ -30,10 +30,10 @@ import {
   invitedIn,
   isLeftBehind,
   isOfMailbox,
-  isStanding,
+  occupiesPlace,
   selectInvitations,
-  type Standing,
-  standing,
+  type OccupyingInvitation,
+  occupyingInvitations,
 } from './invitation-rows.ts'
 import { inviterIn } from './presets.ts'
 
@@ -116,7 +116,7 @@ async function requireNoMember(
 async function requireRoom(
   trx: Transaction<Schema>,
   { connection }: Inviter,
-  invited: readonly Standing[],
+  invited: readonly OccupyingInvitation[],
 ) {
   const { members } = await trx
     .selectFrom('memberships')
@@ -145,7 +145,7 @@ export async function invite(
   await requireOther(trx, by, target)
   await requireNoMember(trx, by, target)
   const at = now()
-  const all = await standing(trx, [by.connection], at).execute()
+  const all = await occupyingInvitations(trx, [by.connection], at).execute()
   const same = all.filter((one) =>
     email === null ? one.to_account === account && one.to_email === null : one.to_email === email,
   )
@@ -193,7 +193,7 @@ export const members = (ground: ServiceContext): Service['members'] => {
     add: ({ id: connection, body }, { account }) =>
       events.transaction(async (trx) => {
         await requireMember(trx, account, connection)
-        await holdConnection(trx, connection)
+        await lockConnection(trx, connection)
         await requireOwner(trx, account, connection)
         await requireGoingOn(trx, connection)
         const inviter = await inviterIn(trx, account, connection)
@@ -208,7 +208,7 @@ export const members = (ground: ServiceContext): Service['members'] => {
       await events.transaction(async (trx) => {
         await requireMember(trx, account, connection)
         if (mid === account) throw noDevice('Leaving')
-        await holdConnection(trx, connection)
+        await lockConnection(trx, connection)
         await requireOwner(trx, account, connection)
         if (!isId('acc_', mid) && !isId(INVITATION_PREFIX, mid)) throw notFound('member')
         if ((await roleIn(trx, connection, mid)) !== null) throw noDevice('Removing a member')
@@ -217,7 +217,7 @@ export const members = (ground: ServiceContext): Service['members'] => {
           .selectFrom('invitations')
           .select(ENDED)
           .where('connection_id', '=', connection)
-          .where((of) => isStanding(of, at))
+          .where((of) => occupiesPlace(of, at))
           .where((of) =>
             isId(INVITATION_PREFIX, mid)
               ? isOfMailbox(of, connection, mid)

@@ -5,7 +5,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { requireThat } from '../../crypto/refusal.ts'
 import { type RosterEntry, type Roster, readRosterEntry } from '../../crypto/logs/roster.ts'
-import { isStanding } from './invitation-rows.ts'
+import { occupiesPlace } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Two different entries (JWS) at the same position of a forked connection's roster. */
@@ -118,7 +118,7 @@ export async function replacementsFor(db: Kysely<Schema>, account: string, at: n
     .select(({ fn }) => fn.max('invitations.id').as('id'))
     .where('to_account', '=', account)
     .where('state', '=', 'pending')
-    .where((of) => isStanding(of, at))
+    .where((of) => occupiesPlace(of, at))
     .where('own.account_id', '=', account)
     .whereRef('theirs.account_id', '=', 'from_account')
     .groupBy(['from_account', 'replaces'])

@@ -16,7 +16,7 @@ import { AppError } from '../../errors.ts'
 import {
   CONNECTION_PREFIX,
   requireMember,
-  holdConnection,
+  lockConnection,
   touchConnection,
 } from './connection-rows.ts'
 import { deleteAbandoned, noteNamed } from './deleted-members.ts'
@@ -28,9 +28,9 @@ import { type Ended, receiversOf } from './invitation-ends.ts'
 import {
   endUnseenOf,
   invitedIn,
-  isStanding,
+  occupiesPlace,
   isWaiting,
-  standing,
+  occupyingInvitations,
   withdrawAllOf,
 } from './invitation-rows.ts'
 import { carryOver } from './replacements.ts'
@@ -124,10 +124,10 @@ async function joinConnection(
     .set({ state: 'approved', consent: 2 })
     .where('connection_id', '=', connection)
     .where('to_account', '=', account)
-    .where((of) => isStanding(of, at))
+    .where((of) => occupiesPlace(of, at))
     .execute()
   await noteNamed(trx, connection, account)
-  const invited = invitedIn(await standing(trx, [connection], at).execute())
+  const invited = invitedIn(await occupyingInvitations(trx, [connection], at).execute())
   const { role } = members.find((one) => one.account === account)!
   await trx
     .insertInto('memberships')
@@ -296,7 +296,7 @@ export const appendRosterEntry =
       // The account is locked before the connection, as when key logs grow. Another order could
       // deadlock.
       await countEntry(trx, { account, connection, op: payload.get('op') }, now())
-      await holdConnection(trx, connection)
+      await lockConnection(trx, connection)
       const entries = await rosterEntries(trx, connection)
       // A device that lost the response sends the entry again. It may no longer be a member, if it
       // left by that entry.

@@ -18,12 +18,12 @@ import { storedKeyLog } from '../accounts/stored-logs.ts'
 import { touchConnectionsOf } from '../connections/connection-rows.ts'
 import { departFrom } from '../connections/deleted-members.ts'
 import { ENDED, receiversOf } from '../connections/invitation-ends.ts'
-import { isStanding } from '../connections/invitation-rows.ts'
+import { occupiesPlace } from '../connections/invitation-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { notFound } from '../db/faults.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
-import { endingWith, holdOrganisations, requireHeld } from '../organisations/deletion.ts'
+import { endingWith, lockOrganisations, requireHeld } from '../organisations/deletion.ts'
 
 const WAIT_MS = 14 * 24 * 3_600_000
 
@@ -201,7 +201,7 @@ async function erase(
     .selectFrom('invitations')
     .select(ENDED)
     .where('from_account', '=', account)
-    .where((of) => isStanding(of, at))
+    .where((of) => occupiesPlace(of, at))
     .execute()
   const receivers = await receiversOf(trx, open)
   await departFrom(trx, ground, account, at)
@@ -247,7 +247,7 @@ async function deleteAccount(ground: ServiceContext, session: CallerSession): Pr
     const known = trx.selectFrom('accounts').select('id').where('id', '=', account)
     if ((await known.executeTakeFirst()) === undefined) throw notFound('account')
     await requireNoFreshReset(trx, account, now())
-    const locked = await holdOrganisations(trx, account)
+    const locked = await lockOrganisations(trx, account)
     const organisations = await endingWith(trx, account)
     await hearNoAlerts(trx, account)
     const machines = await machinesOf(trx, organisations)

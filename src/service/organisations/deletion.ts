@@ -4,7 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import { AppError } from '../../errors.ts'
-import { holdOrganisation } from './organisations.ts'
+import { lockOrganisation } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 
 const lastOwner = ({ id, name }: { id: string; name: string }) =>
@@ -50,7 +50,7 @@ const ownOrganisations = (db: Kysely<Schema>, account: string) =>
  * organisation and could deadlock.
  * @returns the ids of the organisations
  */
-export async function holdOrganisations(
+export async function lockOrganisations(
   trx: Transaction<Schema>,
   account: string,
 ): Promise<string[]> {
@@ -60,7 +60,7 @@ export async function holdOrganisations(
     .where('account_id', '=', account)
     .orderBy('organisation_id')
     .execute()
-  for (const { organisation_id } of memberships) await holdOrganisation(trx, organisation_id)
+  for (const { organisation_id } of memberships) await lockOrganisation(trx, organisation_id)
   return memberships.map(({ organisation_id }) => organisation_id)
 }
 

@@ -8,7 +8,7 @@ import type { OrgEvent } from '../../api/rest/org.ts'
 import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { isWider, type Role, widenMember } from './member-rows.ts'
-import { holdOrganisation } from './organisations.ts'
+import { lockOrganisation } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Subscriber } from '../events.ts'
 
@@ -81,7 +81,7 @@ async function joinInvited(
   if (waiting.length === 0) return
   const organisations = [...new Set(waiting.map((one) => one.organisation_id))].sort()
   await events.transaction(async (trx) => {
-    for (const organisation of organisations) await holdOrganisation(trx, organisation)
+    for (const organisation of organisations) await lockOrganisation(trx, organisation)
     await lockAccount(trx, account)
     const at = now()
     // Reads the invitations again under the lock. Some may be used by now, and new ones are left

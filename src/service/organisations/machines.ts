@@ -11,7 +11,7 @@ import type { ServiceContext } from '../context.ts'
 import { verified } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import { tokenEndpoint } from '../devices/machines.ts'
-import { holdOrganisation, requireManager, requireRoom } from './organisations.ts'
+import { lockOrganisation, requireManager, requireRoom } from './organisations.ts'
 
 interface Wanted {
   readonly organisation_id: string
@@ -91,7 +91,7 @@ export const machines = (
     const id = await ground.events.transaction(async (trx) => {
       // Because of this lock, a concurrent deletion of the organisation either has finished or will
       // delete this machine too.
-      await holdOrganisation(trx, body.organisation_id)
+      await lockOrganisation(trx, body.organisation_id)
       await requireManager(trx, body.organisation_id, account)
       const at = ground.now()
       const made = await make(trx, body, account, at)

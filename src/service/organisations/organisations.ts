@@ -70,7 +70,7 @@ export async function requireManager(
  * Locks an organisation until the transaction ends, if it exists. Call this before any of its
  * accounts is locked.
  */
-export async function holdOrganisation(
+export async function lockOrganisation(
   trx: Transaction<Schema>,
   organisation: string,
 ): Promise<void> {
@@ -95,7 +95,7 @@ export const managing = <T>(
 ): Promise<T> =>
   events.transaction(async (trx) => {
     const organisation = await requireManaging(trx, session)
-    await holdOrganisation(trx, organisation.id)
+    await lockOrganisation(trx, organisation.id)
     // Checked again under the lock, because the caller may have been suspended before it was
     // acquired.
     await requireManager(trx, organisation.id, session.account)
@@ -114,7 +114,7 @@ export const acting = <T>(
 ): Promise<T> =>
   events.transaction(async (trx) => {
     const organisation = await requireActing(trx, session)
-    await holdOrganisation(trx, organisation.id)
+    await lockOrganisation(trx, organisation.id)
     return work(trx, organisation)
   })
 

@@ -224,7 +224,7 @@ async function act(scene: Scene, by: Participant, what: What, on: LocalDevice, a
 }
 
 /** Returns whether an error is an answer to the user or a crash, not a failure of the test. */
-const isTold = (error: unknown) =>
+const isExpected = (error: unknown) =>
   error instanceof AppError || error instanceof Crash || error instanceof Refusal
 
 /** Runs one step; devices that a crash or another key ended start again. */
@@ -235,7 +235,7 @@ export async function take(scene: Scene, { what, crash }: Step): Promise<void> {
   const account = crash === null ? by.account : dyingAt(by.account, crash.at, crash.after)
   const on = crash === null ? by.device : deviceOf(by, account)
   await act(scene, by, what, on, account).catch((error: unknown) => {
-    if (!isTold(error)) throw error
+    if (!isExpected(error)) throw error
   })
   // Its memory is lost; what it wrote stays.
   if (crash !== null) by.device = deviceOf(by, by.account)

@@ -73,7 +73,7 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
   const server = memoryServer()
   const participants: Participant[] = []
   const clock = { ms: T0 }
-  const sit: Sit = (owner, state, keychain, isThief = false) => {
+  const addParticipant: AddParticipant = (owner, state, keychain, isThief = false) => {
     const identity = openIdentity(state, keychain) as Identity
     const account = server.as(identity.account, identity.device)
     server.consenting.set(identity.device, (to) => consentBy(identity, to))
@@ -86,13 +86,22 @@ export async function people(folders: readonly State[], devices: readonly (1 | 2
     const keychain = memoryKeychain()
     const names = { display_name: `${owner}`, device_name: 'desk', platform: 'linux' } as const
     await enrol(state, keychain, server.door, async () => 'code', names, T0)
-    sit(owner, state, keychain)
+    addParticipant(owner, state, keychain)
     if (count === 2)
-      await addSecond(participants.at(-1)!, folders[participants.length] as State, sit, server)
+      await addSecond(
+        participants.at(-1)!,
+        folders[participants.length] as State,
+        addParticipant,
+        server,
+      )
   }
   /** Replaces all devices of an account by a new one, by a reset. */
   const comeBack = (owner: number, state: State, how: ComingBack) =>
-    resetBy({ first: participants.find((one) => one.owner === owner)!, state, how }, sit, server)
+    resetBy(
+      { first: participants.find((one) => one.owner === owner)!, state, how },
+      addParticipant,
+      server,
+    )
   return { server, participants, clock, comeBack }
 }
 
@@ -106,10 +115,15 @@ async function consentBy(
   return signConsent({ ...to, account, device, keyLog: await keyLog(), at: 1, kid, seed })
 }
 
-type Sit = (owner: number, state: State, keychain: Keychain, isThief?: boolean) => void
+type AddParticipant = (owner: number, state: State, keychain: Keychain, isThief?: boolean) => void
 type Server = ReturnType<typeof memoryServer>
 
-async function addSecond(first: Participant, state: State, sit: Sit, server: Server) {
+async function addSecond(
+  first: Participant,
+  state: State,
+  addParticipant: AddParticipant,
+  server: Server,
+) {
   const { identity, account } = first
   const [keys, id] = [newDeviceKeys(), newId('dev_', T0)]
   const { sign } = await identity.keys()
@@ -125,12 +139,12 @@ async function addSecond(first: Participant, state: State, sit: Sit, server: Ser
   const entries = server.logs.get(identity.account)!
   for (const [seq, one] of entries.entries())
     first.state.logs.append({ kind: 'keylog', subject: identity.account, seq, entry: one })
-  await addDeviceTo({ first, state, id, keys, entries }, sit, server)
+  await addDeviceTo({ first, state, id, keys, entries }, addParticipant, server)
 }
 
 async function resetBy(
   { first, state, how }: { first: Participant; state: State; how: ComingBack },
-  sit: Sit,
+  addParticipant: AddParticipant,
   server: Server,
 ) {
   const { account } = first.identity
@@ -140,7 +154,11 @@ async function resetBy(
   const entry = resetLog({ log, device: id, keys, at: 1, ...recovery })
   await server.as(account, id).keyLogs.append({ body: { entry } })
   const entries = server.logs.get(account)!
-  await addDeviceTo({ first, state, id, keys, entries, isThief: how.isThief }, sit, server)
+  await addDeviceTo(
+    { first, state, id, keys, entries, isThief: how.isThief },
+    addParticipant,
+    server,
+  )
 }
 
 /** Creates a further device of an account, which has its log. */
@@ -153,7 +171,7 @@ async function addDeviceTo(
     entries: readonly string[]
     isThief?: boolean
   },
-  sit: Sit,
+  addParticipant: AddParticipant,
   server: Server,
 ) {
   const { first, state, id, keys, entries } = of
@@ -164,5 +182,5 @@ async function addDeviceTo(
   storeFacts(state, { ...facts, revoked: false, device: id, kid: thumbprint(keys.sign.jwk) })
   for (const [seq, entry] of entries.entries())
     state.logs.append({ kind: 'keylog', subject: first.identity.account, seq, entry })
-  sit(first.owner, state, keychain, of.isThief)
+  addParticipant(first.owner, state, keychain, of.isThief)
 }

@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import type { OrgMember } from '../../../src/api/rest/org.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
-import { holdOrganisation } from '../../../src/service/organisations/organisations.ts'
+import { lockOrganisation } from '../../../src/service/organisations/organisations.ts'
 import type { Engine } from '../engines.ts'
 import {
   type Organisations,
@@ -475,7 +475,7 @@ export function orgMembersSuite(name: string, engine: Engine): void {
           for (const write of writes) {
             const admin = await orgs.member(ada, 'admin')
             const { asked } = await orgs.hand.db.transaction().execute(async (trx) => {
-              await holdOrganisation(trx, ada.organisation)
+              await lockOrganisation(trx, ada.organisation)
               const waits = rejects('forbidden', write(orgs.inside(admin, orgs.replica)))
               await until('a query that waits for a lock', isAnybodyWaiting)
               await trx

@@ -187,8 +187,9 @@ asks whether you have compared it with the person.
 export const trustDismiss: Command = {
   usage: 'ID [--json]',
   help: `
-Hides a message on this device only: the message that a person you follow used their recovery key to replace all
-their devices. This does not change whether you have confirmed the keys of the person.`,
+If a person you follow replaces all their devices with their recovery key, the trust list has a line that says so.
+This command hides that line, on this device only. It does not change whether you have confirmed the keys of the
+person.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     const body = { recovery_seen: true } as const

@@ -82,9 +82,9 @@ function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
   ]
   if ('user' in of) {
     const { id, display_name, email, kind } = of.user
-    const active = of.active_organisation?.id
+    const current = of.active_organisation?.id
     const organisations = of.organisations.map(
-      (one) => `${one.name} (${one.role}${one.id === active ? ', active' : ''})`,
+      (one) => `${one.name} (${one.role}${one.id === current ? ', current' : ''})`,
     )
     rows.push(
       ['account', id],
