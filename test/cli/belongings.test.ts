@@ -83,7 +83,7 @@ test('an embedded account gets an address, and by it a second device with its ow
     (await good(['org', 'use', 'Acme'])).err,
     'The current organisation of this device is now "Acme". Your role: owner.\n',
   )
-  assert.match((await good(['whoami'])).out, /^in +Acme \(owner, active\)$/m)
+  assert.match((await good(['whoami'])).out, /^in +Acme \(owner, current\)$/m)
   const { items } = await json('session', 'list')
   assert.deepEqual(
     items.map((one: Json) => [one.current, one.active_organisation_id]),

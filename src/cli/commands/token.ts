@@ -39,7 +39,7 @@ Creates an API token and prints it. The token is shown only once. The command wo
                       read    all GET requests
                       write   read, and changes to your own data
                       full    everything, including managing organisations and tokens
-  --label LABEL       a further note about the token, shown in lists
+  --label LABEL       a note of your own, which "token list --json" shows
   --expires-in 30d    how long the token is valid (default: until it is revoked)`,
   fields: {
     name: textField('name'),
