@@ -172,6 +172,50 @@ test('a planted cycle is found', () => {
   assert.deepEqual(cyclesOf(imports), [['b', 'c']])
 })
 
+/** The modules of a start, which import each other statically. */
+const START = ['cli/run.ts', 'cli/commands/serve.ts', 'daemon/daemon.ts', 'daemon/embedded.ts']
+/** The packages that a start loads. The others load at first use (decision 009). */
+const AT_START = /^(valibot|@noble\/hashes\/.*)$/
+
+/** The specifiers of a source text that are loaded with it: of values, static. */
+const loadedWith = (text: string): string[] =>
+  [
+    ...text
+      .replaceAll(COMMENTS, '')
+      .matchAll(/^(?:import|export)\s+(?!type\b)(?:([^'"`;]*?)\sfrom\s+)?'([^']+)'/gm),
+  ].flatMap(([, names = '', name]) =>
+    /^\{(\s*type\s[^,}]+,?)+\s*\}$/.test(names) ? [] : [name as string],
+  )
+
+/** Returns the first path of static imports from the files to a package that `isLate` accepts. */
+function pathTo(isLate: (name: string) => boolean, from: readonly string[]): string[] | null {
+  const seen = new Set(from)
+  const paths = from.map((file) => [file])
+  for (const path of paths)
+    for (const name of loadedWith(texts.get(path.at(-1)!)!)) {
+      if (!name.startsWith('.') && isLate(name)) return [...path, name]
+      const file = posix.join(posix.dirname(path.at(-1)!), name)
+      if (seen.has(file) || !texts.has(file)) continue
+      seen.add(file)
+      paths.push([...path, file])
+    }
+  return null
+}
+
+test('a start loads no package that can wait for its first use', () => {
+  const isLate = (name: string) => !name.startsWith('node:') && !AT_START.test(name)
+  assert.deepEqual(pathTo(isLate, START), null, 'import one of these files at its first use')
+})
+
+test('a path to a package is found', () => {
+  const path = pathTo((name) => name.startsWith('@noble/curves/'), ['crypto/logs/payload.ts'])
+  assert.deepEqual(path, [
+    'crypto/logs/payload.ts',
+    'crypto/ed25519.ts',
+    '@noble/curves/ed25519.js',
+  ])
+})
+
 const MOST_FILES = { src: 32, test: 60 }
 for (const [root, most] of Object.entries(MOST_FILES))
   test(`no folder of ${root} has more than ${most} files of its own`, () => {

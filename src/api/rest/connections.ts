@@ -11,7 +11,7 @@ import {
   named,
   pageOfThose,
 } from '../fields.ts'
-import { MOST_MEMBERS } from '../../crypto/logs/roster-form.ts'
+import { MOST_MEMBERS } from '../../crypto/logs/limits.ts'
 import { BACKEND_ERRORS, type Routes } from '../route.ts'
 import { ContactWords } from './first-contacts.ts'
 import { Invitation } from './invitations.ts'

@@ -10,6 +10,7 @@ import { ID_PREFIX, parseId } from '../encoding/id.ts'
 import { type ParsedJws, parseJws } from '../jose/jws.ts'
 import { requireThat } from '../refusal.ts'
 import { requirePlace } from './chain.ts'
+import { MOST_MEMBERS } from './limits.ts'
 import {
   accountId,
   base64url,
@@ -29,12 +30,6 @@ export type RosterRole = 'owner' | 'member'
 
 const NAMES = ['open', 'add', 'remove', 'role', 'leave', 'rotate', 'confirm', 'end'] as const
 export type OpName = (typeof NAMES)[number]
-
-/**
- * The maximum number of members. An entry thus has at most 199 rows: one for each member but the
- * actor.
- */
-export const MOST_MEMBERS = 200
 
 const logRow = record({ account: accountId, seq: natural, head: base64url(32) })
 type LogRow = ReturnType<typeof logRow>

@@ -11,7 +11,8 @@ import { generationAt } from './key-log.ts'
 import type { LoggedDevice } from './key-log-ops.ts'
 import type { KeyLog } from './key-log.ts'
 import { requireThat, type RefusalReason } from '../refusal.ts'
-import { FORMS, MOST_MEMBERS } from './roster-form.ts'
+import { MOST_MEMBERS } from './limits.ts'
+import { FORMS } from './roster-form.ts'
 import type { RosterEntry, OpName, Payload, RosterRole } from './roster-form.ts'
 
 export type RosterMember = {

@@ -15,14 +15,9 @@ import { AppError } from '../../errors.ts'
 import { type Act, isRefusal } from '../../storage/idempotency.ts'
 import type { DeviceContext } from '../context.ts'
 import { sealedTo } from '../identity/seal-keys.ts'
-import {
-  keepConnection,
-  dropOpening,
-  keepOpening,
-  type Opening,
-  readOpening,
-} from '../logs/connection-record.ts'
+import { keepConnection } from '../logs/connection-record.ts'
 import { pullKeyLog } from '../logs/key-log.ts'
+import { dropOpening, keepOpening, type Opening, readOpening } from '../logs/openings.ts'
 import { isNewest, rememberRoster } from '../logs/roster-cache.ts'
 import type { RosterFork } from '../logs/rosters.ts'
 import { operationId } from '../operations.ts'

@@ -2,7 +2,6 @@
  * A connection as this device stores it, derived from its verified roster. The account server
  * supplies only names.
  */
-import type { Account } from '../../api/port.ts'
 import type { Connection } from '../../api/rest/connections.ts'
 import { ZERO_HEAD } from '../../crypto/code.ts'
 import { isHeld, readRosterEntry, type Roster } from '../../crypto/logs/roster.ts'
@@ -13,27 +12,10 @@ import type { Codes } from '../codes/codes.ts'
 import type { Identity } from '../identity/identity.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
 import { presentMembers } from './deleted-members.ts'
+import { dropOpening } from './openings.ts'
 import { returnedIn } from './returned.ts'
 import { isDoubted } from './reviewed-keys.ts'
 import { type KnownRoster, rememberedRoster } from './roster-cache.ts'
-
-/**
- * The request that creates a connection. It is stored until the account server has responded,
- * because a second attempt must send the same request: sealing is random, and the own key log may
- * have grown.
- */
-export type Opening = Parameters<Account['rosters']['open']>[0]['body']
-
-const key = (connection: string) => `opening ${connection}`
-
-export const readOpening = ({ meta }: State, connection: string) =>
-  meta.get(key(connection)) as Opening | null
-
-export const keepOpening = ({ meta }: State, opening: Opening): void =>
-  meta.set(key(opening.connection), opening)
-
-export const dropOpening = ({ meta }: State, connection: string): void =>
-  meta.delete(key(connection))
 
 /** What is needed to store a connection. */
 interface Keeping {
