@@ -1,22 +1,11 @@
 /**
- * The memory of a server: short pauses for garbage collection, and memory that returns to the
- * operating system after a burst of work.
+ * The memory of a server, which returns to the operating system after a burst of work.
  *
  * V8 keeps memory until its next full collection, which an idle process may never reach. Therefore,
  * a server that is idle and has grown runs a full collection.
  */
 import { setFlagsFromString } from 'node:v8'
 import type { EventLoopUtilization } from 'node:perf_hooks'
-
-/**
- * Keeps V8's space for new objects at its initial size. Call it before the server starts.
- *
- * Under load the space would grow to 64 MB, and a collection of it stops all requests. While
- * envelopes are sealed, the longest pause is 12 ms with this limit, and 25 ms without it.
- */
-export function limitNewSpace(): void {
-  setFlagsFromString('--semi-space-growth-factor=1')
-}
 
 const EVERY_MS = 10_000
 /** The maximum share of time, from 0 to 1, in which an idle program is busy. */

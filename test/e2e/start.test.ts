@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -363,6 +364,36 @@ describe('the message at the start', () => {
     const { url } = JSON.parse(guestAnswer) as { url: string }
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/g\/gst_\w+#[\w-]{43}$/)
     assert.equal((JSON.parse(verifyAnswer) as { conclusive: boolean }).conclusive, true)
+  })
+})
+
+describe('the code cache', () => {
+  it('of the first start serves the next one', async (t) => {
+    await built()
+    const [bundle, state] = [freshFolder(t), freshFolder(t)]
+    for (const name of ['countersignd.cjs', 'program.cjs'])
+      copyFileSync(join(ROOT, 'dist', name), join(bundle, name))
+    symlinkSync(join(ROOT, 'dist/lib'), join(bundle, 'lib'))
+    symlinkSync(join(ROOT, 'node_modules'), join(bundle, 'node_modules'))
+    /** Starts and stops a daemon of the bundle. Returns the inodes of the stored caches. */
+    const cachesAfterStart = async () => {
+      const child = spawn(process.execPath, [join(bundle, 'countersignd.cjs'), 'serve', '--json'], {
+        env: environment(state),
+        stdio: ['ignore', 'pipe', 'ignore'],
+        timeout: TEST_LIMIT_MS,
+      })
+      const closed = once(child, 'close')
+      await once(child.stdout, 'data')
+      child.kill('SIGTERM')
+      assert.deepEqual(await closed, [0, null])
+      return readdirSync(bundle)
+        .filter((name) => name.endsWith('.cache'))
+        .map((name) => statSync(join(bundle, name)).ino)
+    }
+    const first = await cachesAfterStart()
+    assert.equal(first.length, 1)
+    // A rejected cache would be replaced.
+    assert.deepEqual(await cachesAfterStart(), first)
   })
 })
 

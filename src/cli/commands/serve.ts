@@ -4,7 +4,7 @@ import { type Log, newLog } from '../../log.ts'
 import { VERSION } from '../../runtime/version.ts'
 import type { Command, Invocation } from '../command.ts'
 import { holderOf } from '../lock-owner.ts'
-import { giveBackMemory, limitNewSpace } from '../memory.ts'
+import { giveBackMemory } from '../memory.ts'
 import { askedToStop, stop } from '../shutdown.ts'
 
 const example = (address: string) => `Try it (you can paste these three lines unchanged):
@@ -29,7 +29,6 @@ async function runUntilStopped(
 ): Promise<void> {
   const settings = config()
   const log = newLog(settings.logLevel, (line) => void io.stderr.write(line))
-  limitNewSpace()
   const stopped = askedToStop()
   const { server, text } = await start(settings, log)
   io.stdout.write(text)
