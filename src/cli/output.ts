@@ -15,12 +15,15 @@ const DEFAULT = 39
 
 export type Colour = keyof typeof SGR
 
+let mark: string | undefined
 /**
- * Stands for ESC in the program's own sequences (colours, alternate screen) until they are written.
+ * Returns the mark that stands for ESC in the program's own sequences (colours, alternate screen)
+ * until they are written.
  *
- * It is random, so that text from another source cannot contain it.
+ * It is random, so that text from another source cannot contain it. It is created at its first use,
+ * because loading node:crypto is a tenth of a start.
  */
-export const COLOUR_MARK = `\u001b${randomBytes(8).toString('hex')}`
+export const escapeMark = (): string => (mark ??= `\u001b${randomBytes(8).toString('hex')}`)
 
 /** The stream and the environment, which determine whether a text is coloured. */
 interface Paper {
@@ -41,20 +44,21 @@ function takesColour({ stream, env }: Paper): boolean {
  *
  * Output that is not a terminal, NO_COLOR (no-color.org) and a dumb terminal disable colours.
  * FORCE_COLOR enables them, for example for a pager. The text has
- * `COLOUR_MARK` in place of ESC; `harmlessIo` writes ESC for it.
+ * `escapeMark()` in place of ESC; `harmlessIo` writes ESC for it.
  */
 export const coloured = (colour: Colour, text: string, paper: Paper): string =>
-  takesColour(paper) ? `${COLOUR_MARK}[${SGR[colour]}m${text}${COLOUR_MARK}[${DEFAULT}m` : text
+  takesColour(paper) ? `${escapeMark()}[${SGR[colour]}m${text}${escapeMark()}[${DEFAULT}m` : text
 
 /**
  * Returns a text with U+FFFD in place of each character that a terminal would interpret.
  *
- * The sequences with `COLOUR_MARK`, and the carriage return that redraws the progress bar, are
+ * The sequences with `escapeMark()`, and the carriage return that redraws the progress bar, are
  * kept.
  */
 function harmless(text: string): string {
   const redraws = /^\r(?!\n)/.test(text)
-  const pieces = text.slice(redraws ? 1 : 0).split(COLOUR_MARK)
+  const rest = text.slice(redraws ? 1 : 0)
+  const pieces = mark === undefined ? [rest] : rest.split(mark)
   return `${redraws ? '\r' : ''}${pieces.map(shownText).join('\u001b')}`
 }
 

@@ -1,7 +1,6 @@
 /** Ends a server on request, in an orderly way and within a time limit. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { constants } from 'node:os'
-import { Worker } from 'node:worker_threads'
 import type { Log } from '../log.ts'
 
 /** When the watchdog thread starts, and when it considers the event loop blocked. */
@@ -148,6 +147,8 @@ function endWhenOverdue(
       Atomics.notify(shared, TURNS)
     }
     setInterval(beat, patienceMs / 2).unref()
+    // Loaded here, because a start does not need it.
+    const { Worker } = process.getBuiltinModule('node:worker_threads')
     const options = { eval: true, env: {}, execArgv: [], workerData }
     const worker = new Worker(`(${watch.toString()})()`, options)
     worker.once('message', () => resolve())

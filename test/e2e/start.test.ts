@@ -367,25 +367,39 @@ describe('the message at the start', () => {
   })
 })
 
-describe('the code cache', () => {
-  it('of the first start serves the next one', async (t) => {
+describe('the bundle', () => {
+  /** A copy of the bundle, with no code cache. */
+  let bundle: string
+  before(async () => {
     await built()
-    const [bundle, state] = [freshFolder(t), freshFolder(t)]
+    bundle = join(dir.path, 'bundle')
+    mkdirSync(bundle)
     for (const name of ['countersignd.cjs', 'program.cjs'])
       copyFileSync(join(ROOT, 'dist', name), join(bundle, name))
     symlinkSync(join(ROOT, 'dist/lib'), join(bundle, 'lib'))
     symlinkSync(join(ROOT, 'node_modules'), join(bundle, 'node_modules'))
-    /** Starts and stops a daemon of the bundle. Returns the inodes of the stored caches. */
+  })
+
+  /** Starts a daemon of the bundle, and stops it when it listens. Returns its standard error. */
+  async function startAndStop(stateDir: string, options: readonly string[] = []): Promise<string> {
+    const program = join(bundle, 'countersignd.cjs')
+    const child = spawn(process.execPath, [...options, program, 'serve', '--json'], {
+      env: environment(stateDir),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: TEST_LIMIT_MS,
+    })
+    let stderr = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    const closed = once(child, 'close')
+    await once(child.stdout, 'data')
+    child.kill('SIGTERM')
+    assert.deepEqual(await closed, [0, null], stderr)
+    return stderr
+  }
+
+  it('has a code cache that the first start leaves for the next one', async (t) => {
     const cachesAfterStart = async () => {
-      const child = spawn(process.execPath, [join(bundle, 'countersignd.cjs'), 'serve', '--json'], {
-        env: environment(state),
-        stdio: ['ignore', 'pipe', 'ignore'],
-        timeout: TEST_LIMIT_MS,
-      })
-      const closed = once(child, 'close')
-      await once(child.stdout, 'data')
-      child.kill('SIGTERM')
-      assert.deepEqual(await closed, [0, null])
+      await startAndStop(freshFolder(t))
       return readdirSync(bundle)
         .filter((name) => name.endsWith('.cache'))
         .map((name) => statSync(join(bundle, name)).ino)
@@ -394,6 +408,21 @@ describe('the code cache', () => {
     assert.equal(first.length, 1)
     // A rejected cache would be replaced.
     assert.deepEqual(await cachesAfterStart(), first)
+  })
+
+  it('listens before it loads a library, node:crypto or threads', async (t) => {
+    const stateDir = freshFolder(t)
+    // The first start creates the account.
+    await startAndStop(stateDir)
+    const preload = join(ROOT, 'test/e2e/loaded-modules.cjs')
+    const stderr = await startAndStop(stateDir, ['--require', preload])
+    const names = JSON.parse(/^\[.*\]$/m.exec(stderr)?.[0] ?? '[]') as string[]
+    assert(names.includes('node:http'), stderr)
+    const late = /^(\.\/lib\/|node:crypto$|node:worker_threads$)/
+    assert.deepEqual(
+      names.filter((name) => late.test(name)),
+      [],
+    )
   })
 })
 

@@ -7,7 +7,7 @@
 import { AppError } from '../../../errors.ts'
 import { html } from '../../../service/pages/document.ts'
 import type { Io } from '../../command.ts'
-import { COLOUR_MARK } from '../../output.ts'
+import { escapeMark } from '../../output.ts'
 import { canHide } from '../../prompt.ts'
 
 const STYLE = `
@@ -99,8 +99,9 @@ export function recoveryPage({ words, account, kind, email, server, at }: OnPage
   return `<!doctype html>\n${page.toString()}\n`
 }
 
-const ENTER = `${COLOUR_MARK}[?1049h${COLOUR_MARK}[2J${COLOUR_MARK}[H`
-const LEAVE = `${COLOUR_MARK}[?1049l`
+/** DEC private mode 1049: the alternate screen. ED and CUP (ECMA-48) clear it. */
+const enterScreen = () => `${escapeMark()}[?1049h${escapeMark()}[2J${escapeMark()}[H`
+const leaveScreen = () => `${escapeMark()}[?1049l`
 
 /** The signals that would end the program without restoring the terminal. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const
@@ -136,7 +137,7 @@ export async function onOwnScreen<T>(
     stderr.write(text)
     return work()
   }
-  const leave = () => void stderr.write(LEAVE)
+  const leave = () => void stderr.write(leaveScreen())
   function end(signal: NodeJS.Signals): void {
     leave()
     if (canHide(stdin)) stdin.setRawMode(false)
@@ -144,7 +145,7 @@ export async function onOwnScreen<T>(
     process.kill(process.pid, signal)
   }
   for (const signal of SIGNALS) process.on(signal, end)
-  stderr.write(ENTER + text)
+  stderr.write(enterScreen() + text)
   try {
     return await work()
   } finally {
