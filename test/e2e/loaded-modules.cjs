@@ -1,8 +1,9 @@
 /**
- * Preloaded into a program: at its first output, it writes the names of the modules that it has
- * loaded to standard error, as one JSON line.
+ * Preloaded into a program: writes the names of the modules that it has loaded to standard error, as
+ * one JSON line at its first output, and another when it ends.
  */
 const Module = require('node:module')
+const { writeSync } = require('node:fs')
 
 const load = Module._load
 const names = []
@@ -11,9 +12,11 @@ Module._load = function (name, ...rest) {
   return load.call(this, name, ...rest)
 }
 
+const report = () => writeSync(2, `${JSON.stringify(names)}\n`)
 const write = process.stdout.write
 process.stdout.write = function (...rest) {
   process.stdout.write = write
-  process.stderr.write(`${JSON.stringify(names)}\n`)
+  report()
   return write.apply(this, rest)
 }
+process.on('exit', report)

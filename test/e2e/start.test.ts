@@ -380,8 +380,12 @@ describe('the bundle', () => {
     symlinkSync(join(ROOT, 'node_modules'), join(bundle, 'node_modules'))
   })
 
-  /** Starts a daemon of the bundle, and stops it when it listens. Returns its standard error. */
-  async function startAndStop(stateDir: string, options: readonly string[] = []): Promise<string> {
+  /** Runs a daemon of the bundle while `work` runs. Returns its standard error. */
+  async function whileRunning(
+    stateDir: string,
+    options: readonly string[] = [],
+    work = async (_address: string): Promise<unknown> => undefined,
+  ): Promise<string> {
     const program = join(bundle, 'countersignd.cjs')
     const child = spawn(process.execPath, [...options, program, 'serve', '--json'], {
       env: environment(stateDir),
@@ -391,15 +395,19 @@ describe('the bundle', () => {
     let stderr = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
     const closed = once(child, 'close')
-    await once(child.stdout, 'data')
-    child.kill('SIGTERM')
+    try {
+      const [line] = await once(child.stdout, 'data')
+      await work((JSON.parse(String(line)) as { address: string }).address)
+    } finally {
+      child.kill('SIGTERM')
+    }
     assert.deepEqual(await closed, [0, null], stderr)
     return stderr
   }
 
   it('has a code cache that the first start leaves for the next one', async (t) => {
     const cachesAfterStart = async () => {
-      await startAndStop(freshFolder(t))
+      await whileRunning(freshFolder(t))
       return readdirSync(bundle)
         .filter((name) => name.endsWith('.cache'))
         .map((name) => statSync(join(bundle, name)).ino)
@@ -410,19 +418,28 @@ describe('the bundle', () => {
     assert.deepEqual(await cachesAfterStart(), first)
   })
 
-  it('listens before it loads a library, node:crypto or threads', async (t) => {
+  it('listens before it loads a library, node:crypto or threads, and syncs without curves', async (t) => {
     const stateDir = freshFolder(t)
-    // The first start creates the account.
-    await startAndStop(stateDir)
-    const preload = join(ROOT, 'test/e2e/loaded-modules.cjs')
-    const stderr = await startAndStop(stateDir, ['--require', preload])
-    const names = JSON.parse(/^\[.*\]$/m.exec(stderr)?.[0] ?? '[]') as string[]
-    assert(names.includes('node:http'), stderr)
+    const syncNow = async (address: string) => {
+      const { token: full } = await newToken(address)
+      const { last_sync } = await caller(address, full)('POST /api/v1/sync')
+      assert.equal(last_sync.ok, true)
+    }
+    // The first start creates the account, and signs its name.
+    await whileRunning(stateDir, [], syncNow)
+    const preload = ['--require', join(ROOT, 'test/e2e/loaded-modules.cjs')]
+    const stderr = await whileRunning(stateDir, preload, syncNow)
+    const [listening = [], ended = []] = (stderr.match(/^\[.*\]$/gm) ?? []).map(
+      (line) => JSON.parse(line) as string[],
+    )
+    assert(listening.includes('node:http'), stderr)
     const late = /^(\.\/lib\/|node:crypto$|node:worker_threads$)/
     assert.deepEqual(
-      names.filter((name) => late.test(name)),
+      listening.filter((name) => late.test(name)),
       [],
     )
+    const libraries = ended.filter((name) => name.startsWith('./lib/'))
+    assert.deepEqual([...new Set(libraries)], ['./lib/kysely.cjs'])
   })
 })
 

@@ -1,40 +1,21 @@
 /**
  * Connections that replace a forked connection (protocol, section 4). What the server returns about
  * them is only a hint: devices check the fork and the opener against their own records.
+ *
+ * A sync without news uses this module, so it does not load the elliptic curve code.
  */
 import type { Kysely, Transaction } from 'kysely'
-import { requireThat } from '../../crypto/refusal.ts'
-import { type RosterEntry, type Roster, readRosterEntry } from '../../crypto/logs/roster.ts'
+import type { Roster } from '../../crypto/logs/roster.ts'
 import { occupiesPlace } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
 
 /** Two different entries (JWS) at the same position of a forked connection's roster. */
-type Fork = [one: string, other: string]
+export type Fork = [one: string, other: string]
 
 /**
  * How many replacements one response contains at most, newest first. Each has up to three entries.
  */
 const MOST = 20
-
-/**
- * Checks the form of a fork that is sent when a replacing connection is opened.
- * @throws Refusal for malformed entries; `superfluous_member` if the connection replaces nothing;
- *   `wrong_connection` for entries of another roster; `bad_value` unless they are two different
- *   entries at the same position
- */
-export function requireFork({ replaces }: Roster, fork: Fork | undefined): void {
-  if (fork === undefined) return
-  requireThat(
-    replaces !== null,
-    'superfluous_member',
-    'there is a fork, but the entry replaces nothing',
-  )
-  const [one, other] = fork.map((jws) => readRosterEntry(jws)) as [RosterEntry, RosterEntry]
-  const isTheirs = one.connection === replaces && other.connection === replaces
-  requireThat(isTheirs, 'wrong_connection', 'the fork belongs to another connection')
-  const isFork = one.seq === other.seq && one.prev === other.prev && fork[0] !== fork[1]
-  requireThat(isFork, 'bad_value', 'the fork must be two different entries at the same place')
-}
 
 /**
  * Stores which connection a connection replaces, with the fork. Does nothing if it replaces none.

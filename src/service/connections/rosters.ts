@@ -6,7 +6,14 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { Service } from '../../api/port.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
-import { type Roster, accountsInRoster, verifyRoster } from '../../crypto/logs/roster.ts'
+import {
+  type Roster,
+  type RosterEntry,
+  accountsInRoster,
+  readRosterEntry,
+  verifyRoster,
+} from '../../crypto/logs/roster.ts'
+import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { CONNECTION_PREFIX, requireMember } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
@@ -19,7 +26,7 @@ import type { ServiceContext } from '../context.ts'
 import { invite } from './members.ts'
 import { profilesOf, readKeyLog } from '../accounts/key-log-rows.ts'
 import { isLast, rosterPage } from '../db/log-pages.ts'
-import { carryOver, forkOf, noteReplaces, requireFork } from './replacements.ts'
+import { type Fork, carryOver, forkOf, noteReplaces } from './replacements.ts'
 import { inviterIn, presetFor, tagByPreset } from './presets.ts'
 import { appendRosterEntry, requireSealed, requireSignedBy } from './roster-entries.ts'
 import { requireShort, rosterEntries } from './roster-rows.ts'
@@ -27,6 +34,26 @@ import type { Schema } from '../db/schema.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 type Body = Parameters<Service['rosters']['open']>[0]['body']
+
+/**
+ * Checks the form of a fork that is sent when a replacing connection is opened.
+ * @throws Refusal for malformed entries; `superfluous_member` if the connection replaces nothing;
+ *   `wrong_connection` for entries of another roster; `bad_value` unless they are two different
+ *   entries at the same position
+ */
+function requireFork({ replaces }: Roster, fork: Fork | undefined): void {
+  if (fork === undefined) return
+  requireThat(
+    replaces !== null,
+    'superfluous_member',
+    'there is a fork, but the entry replaces nothing',
+  )
+  const [one, other] = fork.map((jws) => readRosterEntry(jws)) as [RosterEntry, RosterEntry]
+  const isTheirs = one.connection === replaces && other.connection === replaces
+  requireThat(isTheirs, 'wrong_connection', 'the fork belongs to another connection')
+  const isFork = one.seq === other.seq && one.prev === other.prev && fork[0] !== fork[1]
+  requireThat(isFork, 'bad_value', 'the fork must be two different entries at the same place')
+}
 
 export const rosters = (ground: ServiceContext): Service['rosters'] => {
   const { db, events, now } = ground
