@@ -101,6 +101,7 @@ describe('over SQLite', () => {
     '/api/v1/guest-codes',
     '/api/v1/devices',
     '/device/v1/duties',
+    '/device/v1/changes',
   ])
     test(`a session can call GET ${path}, with the nonce from the first rejection`, async () => {
       const without = await server.request('GET', path, {

@@ -10,6 +10,7 @@ import type { OrgEvent, OrgRole } from '../api/rest/org.ts'
 import type { VerificationEntry } from '../api/rest/verify.ts'
 import type { Background } from './db/background.ts'
 import type { Schema } from './db/schema.ts'
+import { transactionWithMarks } from './db/sync-marks.ts'
 import { type Mail, type OutgoingLetter, sendAll } from './mail/mailer.ts'
 
 /** An account, and the time of the change in Unix milliseconds. */
@@ -310,7 +311,7 @@ export type Subscriber<T extends EventType> = (
 export type Subscribers = { readonly [T in EventType]: readonly Subscriber<T>[] }
 
 export interface Events {
-  /** Runs a transaction that publishes events. */
+  /** Runs a transaction that publishes events and marks changes for syncs. */
   readonly transaction: <R>(work: (trx: Transaction<Schema>) => Promise<R>) => Promise<R>
   /**
    * Runs the subscribers of an event, one after the other. To avoid deadlocks, a transaction must
@@ -337,7 +338,7 @@ export function newEvents(
       await subscribers()
       const letters: OutgoingLetter[] = []
       const after: (() => Promise<void>)[] = []
-      const result = await db.transaction().execute(async (trx) => {
+      const result = await transactionWithMarks(db, async (trx) => {
         const send = (letter: OutgoingLetter) => void letters.push(letter)
         scopes.set(trx, { trx, send, afterCommit: (next) => void after.push(next) })
         return work(trx)

@@ -18,6 +18,7 @@ import {
   noticeOfRequest,
 } from './notices/account.ts'
 import { touchContacts } from './connections/connection-rows.ts'
+import { markFollowers, markKeyLog } from './devices/key-log-marks.ts'
 import { letterOfInvitation } from './connections/invitation-letters.ts'
 import {
   noticeOfAnswer,
@@ -42,10 +43,10 @@ import { historyOfCard, historyOfChange, historyOfVerifications } from './trust/
 
 export const subscribers = (ground: ServiceContext): Subscribers => ({
   'account.signed_in': [joining(ground)],
-  'account.reset': [letterOfReset(ground), noticesOfReset],
+  'account.reset': [markFollowers, letterOfReset(ground), noticesOfReset],
   'email.added': [letterOfEmail(ground), noticeOfEmail, joining(ground)],
-  'key_log.appended': [touchContacts],
-  'profile.signed': [touchContacts],
+  'key_log.appended': [touchContacts, markKeyLog],
+  'profile.signed': [touchContacts, markKeyLog, markFollowers],
   'device.added': [letterOfDevice(ground), noticeOfDevice],
   'device.revoked': [noticeOfRevocation],
   'recovery_key.changed': [letterOfRecoveryKey(ground), noticeOfRecoveryKey],

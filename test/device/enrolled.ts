@@ -77,6 +77,17 @@ export interface Enrolled extends LocalDevice {
   readonly reopen: (parts?: Partial<Account>, serverClock?: ClockSource) => Enrolled
 }
 
+/** Returns the list of changes with the time of another clock of the server. */
+const timedBy = (clock: ClockSource, changes: Account['changes']): Account['changes'] =>
+  clock === 'own'
+    ? changes
+    : {
+        read: async (input) => {
+          const { now } = await clock.read({})
+          return { ...(await changes.read(input)), now }
+        },
+      }
+
 /** The number of connections that all tests of a file made. */
 let made = 0
 
@@ -88,10 +99,10 @@ export async function enrolled(t: TestContext): Promise<Enrolled> {
     const { deviceSession, logged, soon } = startDevice({
       state,
       keychain,
-      accountOf: ({ account, device, session }) => ({
-        ...server.as({ account, device, session, token: null }),
-        ...parts,
-      }),
+      accountOf: ({ account, device, session }) => {
+        const honest = server.as({ account, device, session, token: null })
+        return { ...honest, changes: timedBy(serverClock, honest.changes), ...parts }
+      },
       clock: serverClock,
       now: () => clock.ms,
       uptime: () => clock.ms - clock.set,

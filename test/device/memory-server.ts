@@ -8,6 +8,7 @@ import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { serverName } from '../../src/api/rest/names.ts'
 import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
+import { AppError } from '../../src/errors.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { hashed, payloadOf } from './memory-branches.ts'
 import { cameFirst, memoryRosters } from './memory-rosters.ts'
@@ -63,6 +64,10 @@ export function memoryServer() {
   /** Only the calls that a device makes. */
   const as = (account: string, device: string): Account =>
     ({
+      changes: {
+        read: () =>
+          Promise.reject(new AppError('no_such_route', 'An older server has no such route.')),
+      },
       context: { read: async () => ({ user: { id: account }, organisations: [] }) },
       keyLogs: {
         read: async ({ account: of, from }: { account: string; from?: number }) => ({

@@ -376,6 +376,7 @@ export function accountEndSuite(name: string, { newPlace }: Engine): void {
       const { id: own } = await connect(ada, 'Alone')
       const { jti, stamp } = stampOf(ada)
       await ada.account.stamps.create({ body: { stamp } })
+      await ada.account.changes.read({})
       await ada.account.members.add({ id: own, body: { email: newAddress() } })
       const { id: organisation } = await newOrganisation(ada)
       const machine = await newMachine(ada, organisation)

@@ -86,17 +86,19 @@ export interface DeviceUser {
 }
 
 /**
- * An account server on SQLite, without accounts.
+ * An account server without accounts.
  * @param more settings of a test
+ * @param url a migrated database in PostgreSQL; null for SQLite
  */
 export async function newWorld(
   t: TestContext,
   more: Partial<Parameters<typeof openService>[0]> = {},
+  url: string | null = null,
 ) {
   const file = join(freshFolder(t), 'account.db')
-  copyFileSync(await empty(), file)
+  if (url === null) copyFileSync(await empty(), file)
   const clock = { ms: T0 }
-  const subject = await openSubject({ url: null, file }, clock, more)
+  const subject = await openSubject({ url, file }, clock, more)
   t.after(() => subject.close())
   const { service: server, mailDir: mail } = subject
   const door = subject.server.door()

@@ -10,6 +10,7 @@ import { OpenLinkRequest } from '../rest/open-links.ts'
 import { VerificationEntry } from '../rest/verify.ts'
 import type { Routes, Table } from '../route.ts'
 import { approval, pendingDevices } from './approval.ts'
+import { changes } from './changes.ts'
 import { downloads } from './downloads.ts'
 import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { deviceFirstContacts } from './first-contacts.ts'
@@ -79,6 +80,7 @@ export type Entrance = typeof entrance
 
 export const signedIn = {
   currentSession,
+  changes,
   keyLogs,
   signedProfiles,
   pendingDevices,

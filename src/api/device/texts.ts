@@ -11,6 +11,7 @@ export const DEVICE_GROUPS: { readonly [G in keyof Groups]: string } = {
   session: 'Renewal of a device’s session.',
   clock: 'The server’s time, which decides which windows and proofs are valid.',
   currentSession: 'The session that makes the request.',
+  changes: 'What changed since an earlier sync.',
   keyLogs: 'Key logs: the signed history of an account’s devices.',
   pendingDevices: 'Approval of another device: the calls of the approving device.',
   approval: 'Approval of another device: the calls of the new device.',
@@ -55,6 +56,9 @@ export const DEVICE_SUMMARIES: {
   },
   currentSession: {
     delete: 'End the session that makes the request',
+  },
+  changes: {
+    read: 'Read which parts of the account changed since an earlier sync, and the server’s time',
   },
   keyLogs: {
     read: 'Read the key log of an account, the sealing keys of its active devices, and its signed name',

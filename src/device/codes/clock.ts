@@ -12,21 +12,23 @@ import type { Uptime } from './uptime.ts'
 export type ClockSource = UnauthenticatedClient['clock'] | 'own'
 
 /**
- * Measures the server's clock minus this device's clock, in whole milliseconds.
+ * Sends a request, and measures the server's clock minus this device's clock from its answer, in
+ * whole milliseconds.
  *
  * Assumes that the server reads its clock halfway through the round trip (RFC 5905 section 8), so
  * the error is at most half of the round-trip time.
+ * @param read sends the request; its answer has the server's time
  * @param now returns Unix milliseconds
- * @throws AppError as the clock route does
+ * @throws AppError as the request does
  */
-export async function measureOffset(
-  clock: UnauthenticatedClient['clock'],
+export async function measureOffset<Answer extends { readonly now: string }>(
+  read: () => Promise<Answer>,
   now: () => number,
-): Promise<number> {
+): Promise<{ readonly answer: Answer; readonly offset: number }> {
   const sent = now()
-  const answer = await clock.read({})
+  const answer = await read()
   const received = now()
-  return Math.round(Date.parse(answer.now) - (sent + received) / 2)
+  return { answer, offset: Math.round(Date.parse(answer.now) - (sent + received) / 2) }
 }
 
 const READING = 'clock_reading'

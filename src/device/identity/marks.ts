@@ -58,3 +58,7 @@ export const markSigned = ({ meta }: Meta, session: string): void => meta.set(SI
 export const unmarkSigned = ({ meta }: Meta): void => meta.delete(SIGNED)
 
 export const isMarked = ({ meta }: Meta, session: string): boolean => meta.get(SIGNED) === session
+
+/** Checks whether the outcome of a deletion or of an own revocation is unknown. */
+export const isOutcomeUnknown = (state: Meta): boolean =>
+  isAsked(state) || state.meta.get(SIGNED) !== null

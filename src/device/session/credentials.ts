@@ -145,7 +145,7 @@ export async function machineCredential(
     present: async () => {
       const { signAssertion } = await import('../../crypto/jose/client-assertion.ts')
       // An assertion is valid only for minutes by the server's clock.
-      const offset = await measureOffset(door.clock, now)
+      const { offset } = await measureOffset(() => door.clock.read({}), now)
       const at = Math.floor((now() + offset) / 1000)
       return { assertion: await signAssertion({ machine, audience: server, at }, pair) }
     },

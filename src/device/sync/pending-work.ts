@@ -93,6 +93,7 @@ const replaced = (forked: string, replacement: string) =>
   `${forked} forked, and was replaced by a new connection (${replacement}), to which its members are invited. Devices that saw both histories join the new connection automatically. Other devices ask their user.`
 
 type Hints = Awaited<ReturnType<Account['duties']['read']>>
+const NO_HINTS: Hints = { joins: [], unsealed: [] }
 
 /** Creates the function that does a sync's pending work for other members. */
 export function newDuties(of: {
@@ -265,7 +266,11 @@ export function newDuties(of: {
     }
   }
 
-  return async (report: SyncReport): Promise<void> => {
+  /**
+   * @param hasNews whether the account server may list work; otherwise it is not asked
+   * @returns whether the account server listed no work
+   */
+  return async (report: SyncReport, hasNews: boolean): Promise<boolean> => {
     await unlessLimited(report, () => leaves(report))
     await unlessLimited(report, () => rotations(report))
     await unlessLimited(report, () => routine(report))
@@ -274,10 +279,12 @@ export function newDuties(of: {
       const { dropEnded } = await import('../connections/invites.ts')
       await dropEnded(device, account)
     }
-    const hints = await account.duties.read({})
-    await unlessLimited(report, () => replacements(report, hints.replacements ?? []))
+    const hints = hasNews ? await account.duties.read({}) : NO_HINTS
+    const { joins: waiting, unsealed, replacements: offered = [] } = hints
+    await unlessLimited(report, () => replacements(report, offered))
     await returns(report)
-    await unlessLimited(report, () => joins(report, hints.joins))
-    await unlessLimited(report, () => seals(report, hints.unsealed))
+    await unlessLimited(report, () => joins(report, waiting))
+    await unlessLimited(report, () => seals(report, unsealed))
+    return waiting.length + unsealed.length + offered.length === 0
   }
 }

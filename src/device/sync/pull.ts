@@ -21,7 +21,7 @@ import { type Identity, readFacts } from '../identity/identity.ts'
 import { isNameSettled } from '../identity/signed-name.ts'
 import type { KnownRoster } from '../logs/roster-cache.ts'
 import type { RosterFork } from '../logs/rosters.ts'
-import { unmarkAsked, wasAskedLongAgo, unmarkSigned } from '../identity/marks.ts'
+import { isOutcomeUnknown, unmarkAsked, wasAskedLongAgo, unmarkSigned } from '../identity/marks.ts'
 import { revokedHere } from '../identity/refusals.ts'
 import { noteListed } from '../logs/refused-connections.ts'
 import type { Vault } from '../identity/vault.ts'
@@ -42,7 +42,7 @@ export function complain(report: SyncReport, message: string): void {
 }
 
 /** What the account server returned about the own key log. */
-interface OwnLog {
+export interface OwnLog {
   /** Whether the server's key log agrees with the one stored on this device. */
   readonly isKnown: boolean
   /** The signed profile that the server has; undefined if it has none. */
@@ -126,6 +126,13 @@ export function newPull(of: {
     }
     throw revokedHere()
   }
+
+  /**
+   * Checks whether the key log must be fetched even if the account server lists no change.
+   *
+   * That is so while the answer to an earlier request is not known, or if this device is revoked.
+   */
+  const isLogDue = (): boolean => isOutcomeUnknown(state) || readFacts(state)?.revoked === true
 
   function refuseOwn(refusal: Refusal, report: SyncReport): OwnLog {
     log('error', 'own key log refused', { cause: refusal })
@@ -250,25 +257,41 @@ export function newPull(of: {
     await noteDeclined(state, account)
   }
 
-  async function connections(before: ReadonlySet<string>, report: SyncReport) {
+  /**
+   * Fetches the connections that changed, and those without a secret.
+   * @returns whether the next sync has nothing to fetch unless the server changes something
+   */
+  async function connections(before: ReadonlySet<string>, report: SyncReport): Promise<boolean> {
     const gone = dismissed(state)
     const all = await every((query) => account.connections.list(query))
     const listed = all.filter(({ id }) => !gone.has(id))
     for (const connection of listed) {
-      const { id, updated_at } = connection
-      const known = state.connections.get(id)
-      // A fork is permanent, and the user was already informed.
-      if (known?.hold === 'roster_forked') continue
-      const same = known?.updated_at === Date.parse(updated_at)
-      // The account server has no secret for a connection that was ended.
-      const isWhole = vault.has(id) || known?.hold === 'ended'
-      if (!same || !isWhole) await tryConnection(connection, report)
+      if (!isCurrent(connection)) await tryConnection(connection, report)
     }
     const listedIds = new Set(listed.map(({ id }) => id))
     for (const id of before) if (!listedIds.has(id)) forget(id)
     // Not after a failure, because a connection that becomes readable later would then count as
     // new.
     if (report.ok) noteListed(state)
+    return listed.every(isCurrent)
+  }
+
+  /**
+   * Checks whether a stored connection needs no data from the account server while the server lists
+   * no later change.
+   */
+  function isWhole(id: string): boolean {
+    const hold = state.connections.get(id)?.hold
+    // A fork is permanent, and the user was already informed. The account server has no secret for
+    // a connection that was ended.
+    return hold === 'roster_forked' || hold === 'ended' || vault.has(id)
+  }
+
+  /** Checks whether this device has a listed connection in its newest state. */
+  function isCurrent({ id, updated_at }: Connection): boolean {
+    const known = state.connections.get(id)
+    if (known?.hold === 'roster_forked') return true
+    return known?.updated_at === Date.parse(updated_at) && isWhole(id)
   }
 
   async function guestCodes(before: ReadonlySet<string>, report: SyncReport) {
@@ -307,5 +330,8 @@ export function newPull(of: {
     state.guests.delete(id)
   }
 
-  return { ownLog, ownName, declined, connections, guestCodes }
+  /** Checks whether every stored connection is whole. */
+  const areWhole = (): boolean => state.connections.ids().every(isWhole)
+
+  return { ownLog, isLogDue, ownName, declined, connections, areWhole, guestCodes }
 }

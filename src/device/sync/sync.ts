@@ -21,12 +21,13 @@ import { dropOldKeys } from '../codes/former-keys.ts'
 import { dropOpening } from '../logs/openings.ts'
 import { followCode, isPublicCodeActive } from '../codes/public-code.ts'
 import { ENDING, runEach } from '../in-order.ts'
-import { complain, newPull, remark } from './pull.ts'
+import { newPlaces, type News } from './news.ts'
+import { complain, newPull, type OwnLog, remark } from './pull.ts'
 import { newPush } from './push.ts'
 import { recoveryLook } from '../trust/recovery-notice.ts'
 import { newRotationWaits } from '../logs/hold-ups.ts'
 import { deleteOldHalves, isRenewalDue } from './seal-schedule.ts'
-import { refreshTrust } from '../trust/trust.ts'
+import { isTrustFresh, refreshTrust } from '../trust/trust.ts'
 import type { Vault } from '../identity/vault.ts'
 
 const REPORT = 'last_sync'
@@ -114,6 +115,9 @@ export function newSync(options: {
   const touched = new Set<string>()
   let refused: string | null = null
   const failures = new WeakMap<SyncReport, AppError>()
+  const places = newPlaces(now)
+  /** The last answer about the own key log. */
+  let ownLog: OwnLog = { isKnown: false, profile: undefined }
 
   const pull = newPull({ ...options, touched })
   const push = newPush({ state, account, identity })
@@ -135,14 +139,62 @@ export function newSync(options: {
     }
   }
 
+  function keepOffset(offset: number): void {
+    state.transaction(() => {
+      state.meta.set(OFFSET, offset)
+      watch.measured(now())
+    })
+  }
+
   async function readClock(report: SyncReport): Promise<void> {
-    if (clock !== 'own') {
-      const offset = await measureOffset(clock, now)
-      state.transaction(() => {
-        state.meta.set(OFFSET, offset)
-        watch.measured(now())
-      })
-    } else if (watch.state(now()) === 'behind') remark(report, CLOCK_BEHIND)
+    if (clock !== 'own') keepOffset((await measureOffset(() => clock.read({}), now)).offset)
+    else if (watch.state(now()) === 'behind') remark(report, CLOCK_BEHIND)
+  }
+
+  /**
+   * Asks the account server what changed, and reads its clock from the answer.
+   *
+   * A sync that the user requested reads everything.
+   */
+  async function readNews(report: SyncReport): Promise<News> {
+    if (report.trigger === 'request') {
+      await readClock(report)
+      return places.begin(null)
+    }
+    const { answer, offset } = await measureOffset(async () => {
+      const changes = await places.ask(account)
+      return { changes, now: changes?.now ?? '' }
+    }, now)
+    if (answer.changes === null || clock === 'own') await readClock(report)
+    else keepOffset(offset)
+    return places.begin(answer.changes)
+  }
+
+  /**
+   * Reads this account's key log, and signs its name if that is due.
+   * @returns whether the account server's key log agrees with the one stored here
+   */
+  async function readOwnLog(news: News, report: SyncReport): Promise<boolean> {
+    if (news.has('key_log') || pull.isLogDue()) ownLog = await pull.ownLog(report)
+    const { isKnown, profile } = ownLog
+    news.read('key_log', isKnown)
+    if (isKnown) await noticeRecoveryKey()
+    if (isKnown) await pull.ownName(profile)
+    return isKnown
+  }
+
+  /** Updates the keys of followed accounts. */
+  async function readTrust(news: News, report: SyncReport): Promise<void> {
+    if (!news.has('trust_cards') && isTrustFresh(options)) return
+    const { unlisted, isSettled } = await refreshTrust(options, account)
+    news.read('trust_cards', isSettled)
+    // The accounts stay followed: the server may omit an account because it wants to change its
+    // keys.
+    for (const id of unlisted)
+      remark(
+        report,
+        `${id} is followed on this device, but the account server no longer lists them. If you unfollowed them on another device, do the same here ("countersignd trust unfollow ${id}").`,
+      )
   }
 
   async function renewSealKey(report: SyncReport): Promise<void> {
@@ -191,20 +243,25 @@ export function newSync(options: {
     // longer.
     dropOldKeys(options, now())
     // Must be first: verifications need the clock state even if the rest of the sync fails.
-    await readClock(report)
-    const ownLog = await pull.ownLog(report)
-    if (ownLog.isKnown) await noticeRecoveryKey()
-    if (ownLog.isKnown) await pull.ownName(ownLog.profile)
+    const news = await readNews(report)
+    const isLogKnown = await readOwnLog(news, report)
     // The sealing key is renewed before envelopes are opened. An envelope that cannot be opened is
     // deleted, so that another device seals the secret to the newest key.
-    if (ownLog.isKnown) await keepSealing(report, () => renewSealKey(report))
+    if (isLogKnown) await keepSealing(report, () => renewSealKey(report))
     warnOfCopy(report)
     await pull.declined()
-    await pull.connections(connections, report)
+    if (news.has('connections') || !pull.areWhole())
+      news.read('connections', await pull.connections(connections, report))
     await keepSealing(report, () => deleteOldHalves(options))
-    await pull.guestCodes(guests, report)
+    if (news.has('guest_codes')) {
+      await pull.guestCodes(guests, report)
+      news.read('guest_codes', true)
+    }
     // Another device may have switched the public code off, or a revocation may have ended it.
-    if (isPublicCodeActive(options)) await followCode(options, account)
+    if (isPublicCodeActive(options) && news.has('public_code')) {
+      await followCode(options, account)
+      news.read('public_code', true)
+    }
     // This step runs separately: an older account server may reject the records, which must not
     // prevent rotations.
     await runEach(
@@ -213,19 +270,13 @@ export function newSync(options: {
         // A server rejects a valid stamp if it does not have the key log that the stamp refers to.
         // Such stamps are sent when the server has the log again.
         async () => {
-          if (ownLog.isKnown) await push.stamps(report)
+          if (isLogKnown) await push.stamps(report)
         },
-        () => duties(report),
+        async () => news.read('duties', await duties(report, news.has('duties'))),
       ],
       (cause) => log('warn', 'part of a sync failed', { cause }),
     )
-    // The accounts stay followed: the server may omit an account because it wants to change its
-    // keys.
-    for (const id of await refreshTrust(options, account))
-      remark(
-        report,
-        `${id} is followed on this device, but the account server no longer lists them. If you unfollowed them on another device, do the same here ("countersignd trust unfollow ${id}").`,
-      )
+    await readTrust(news, report)
     if (report.ok) dropOrphans()
   }
 
@@ -256,6 +307,8 @@ export function newSync(options: {
       failures.set(report, failure)
     }
     report.finished_at = timeAt(now())
+    if (report.ok && touched.size === 0) places.keep()
+    else places.drop()
     keep(report)
     return report
   }
@@ -312,7 +365,10 @@ export function newSync(options: {
       report.ok
         ? null
         : (failures.get(report) ?? new AppError('backend_error', report.error ?? 'Sync failed.')),
-    changed: (id) => void touched.add(id),
+    changed(id) {
+      touched.add(id)
+      places.drop()
+    },
     run: begin,
     runAnew(trigger) {
       if (running === null) return begin(trigger)

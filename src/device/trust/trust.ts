@@ -71,14 +71,15 @@ export function verifiedHere({ verifications }: State): ReadonlyMap<string, stri
 /**
  * Updates the trust rows of followed accounts. Fetches the key logs that were last checked more
  * than an hour ago, and those with a hint of a change.
- * @returns the accounts that this device follows, that are in a suspended connection and that the
- *   account server no longer lists as followed
+ * @returns `unlisted`: the accounts that this device follows, that are in a suspended connection
+ *   and that the account server no longer lists as followed; `isSettled`: whether the next sync has
+ *   nothing to do while the cards and this device's rows stay the same
  * @throws AppError for any error from the account server
  */
 export async function refreshTrust(
   device: Trusting & { readonly log: Log },
   account: Account,
-): Promise<string[]> {
+): Promise<{ readonly unlisted: readonly string[]; readonly isSettled: boolean }> {
   const { state, now, requireSession, log } = device
   const cards = await every((query) => account.trustCards.list(query))
   for (const card of cards) {
@@ -86,14 +87,29 @@ export async function refreshTrust(
     requireSession()
     state.names.pin(id, display_name)
     const known = state.trust.get(id)
-    const isFresh = known !== null && Math.abs(now() - known.checked_at) < FRESH_MS
+    const isFresh = known !== null && isChecked(known, now())
     const isCurrent = isFresh && isJudged(state, known) && !isHinted(card, known, now())
     const row = isCurrent ? known : await rowFor(device, account, card, isFresh)
     if (row.refused !== null) log('warn', 'key log refused', { account: id, reason: row.refused })
   }
   const listed = new Set(cards.map(({ user_id }) => user_id))
-  return state.trust.accounts().filter((id) => !listed.has(id) && holdsBack(state, id))
+  const unlisted = state.trust.accounts().filter((id) => !listed.has(id))
+  // A hint of changed keys is followed again after a minute.
+  const isHintless = cards.every(({ key_status }) => key_status !== 'changed_unverified')
+  return {
+    unlisted: unlisted.filter((id) => holdsBack(state, id)),
+    isSettled: unlisted.length === 0 && isHintless,
+  }
 }
+
+/** Checks whether the key log of every followed account was checked in the last hour. */
+export const isTrustFresh = ({ state, now }: Pick<Trusting, 'state' | 'now'>): boolean =>
+  state.trust.accounts().every((id) => {
+    const row = state.trust.get(id)
+    return row !== null && isChecked(row, now()) && isJudged(state, row)
+  })
+
+const isChecked = ({ checked_at }: TrustRow, at: number) => Math.abs(at - checked_at) < FRESH_MS
 
 /** Checks whether an account is in a suspended connection. */
 const holdsBack = ({ connections }: State, account: string): boolean =>

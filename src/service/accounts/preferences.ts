@@ -8,6 +8,7 @@ import { requireApproved } from './device-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { endCode, nextTurn } from './public-code-rows.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 type Row = Schema['preferences']
 type Changes = Parameters<Service['preferences']['update']>[0]['body']
@@ -76,7 +77,7 @@ export const preferences = ({ db }: ServiceContext): Service['preferences'] => (
   update: async ({ body }, session) => {
     requireKnown(body)
     const { account } = session
-    return db.transaction().execute(async (trx) => {
+    return transactionWithMarks(db, async (trx) => {
       // A public code needs a device, because only a device can create its secret.
       if (body.public_code === true) await requireApproved(trx, session)
       const set = changes(body)
@@ -84,6 +85,7 @@ export const preferences = ({ db }: ServiceContext): Service['preferences'] => (
         const turn = await nextTurn(trx)
         if (body.public_code) await requireShared(trx, account, turn)
         else await endCode(trx, account, turn)
+        markChanged(trx, ['public_code'], { accounts: [account] })
       }
       if (Object.keys(set).length > 0)
         await trx

@@ -7,6 +7,7 @@ import { accountGone } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 import { acquireLock } from '../db/locks.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
   const row = await db
@@ -60,7 +61,7 @@ export const profile = ({ db }: ServiceContext): Service['profile'] => ({
   read: (_, { account }) => read(db, account),
 
   update: ({ body }, { account }) =>
-    db.transaction().execute(async (trx) => {
+    transactionWithMarks(db, async (trx) => {
       if (body.display_name !== undefined) await requireUnsigned(trx, account)
       if (typeof body.handle === 'string') await requireFree(trx, account, body.handle)
       const set = Object.fromEntries(
@@ -68,6 +69,8 @@ export const profile = ({ db }: ServiceContext): Service['profile'] => ({
       )
       if (Object.keys(set).length > 0)
         await trx.updateTable('accounts').set(set).where('id', '=', account).execute()
+      if (body.display_name !== undefined)
+        markChanged(trx, ['trust_cards'], { followersOf: [account] })
       return read(trx, account)
     }),
 })

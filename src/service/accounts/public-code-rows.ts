@@ -4,6 +4,7 @@
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 
 /**
  * Returns the next turn number. The counter stays locked until the transaction ends, so a turn is
@@ -43,6 +44,7 @@ export async function keepCode(
     .values({ account_id: of.account_id, ...set })
     .onConflict((conflict) => conflict.column('account_id').doUpdateSet(set))
     .execute()
+  markChanged(trx, ['public_code'], { accounts: [of.account_id] })
 }
 
 /**
@@ -69,4 +71,5 @@ export async function endCode(
     .set({ k: null, turn })
     .where('account_id', '=', account)
     .execute()
+  markChanged(trx, ['public_code'], { accounts: [account] })
 }

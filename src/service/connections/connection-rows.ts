@@ -7,6 +7,7 @@ import { connectionEnded } from '../../api/connection-ended.ts'
 import { AppError } from '../../errors.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 import type { Subscriber } from '../events.ts'
 
 type Role = Schema['memberships']['role']
@@ -112,11 +113,14 @@ export async function touchConnection(
     .where('connection_id', '=', connection)
     .$if(accounts !== undefined, (query) => query.where('account_id', 'in', accounts ?? []))
     .execute()
+  if (accounts === undefined)
+    markChanged(trx, ['connections', 'duties'], { membersOf: [connection] })
+  else markChanged(trx, ['connections'], { accounts })
 }
 
 /**
  * Makes the devices of all members of an account's connections fetch those connections again.
- * Called when the account's key log or profile has changed.
+ * Called when the account's key log or profile has changed, and before the account is deleted.
  */
 export async function touchConnectionsOf(
   trx: Transaction<Schema>,
@@ -133,6 +137,7 @@ export async function touchConnectionsOf(
         .where('own.account_id', '=', account),
     )
     .execute()
+  markChanged(trx, ['connections', 'duties'], { contactsOf: [account] })
 }
 
 /** Makes the devices of an account's contacts fetch the account's keys and name again. */

@@ -17,6 +17,7 @@ import { ENDED, receiversOf } from './invitation-ends.ts'
 import { invitedIn, occupiesPlace, occupyingInvitations } from './invitation-rows.ts'
 import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 /** Selects the connections of an account. */
 const seenBy = (db: Kysely<Schema>, account: string) =>
@@ -169,18 +170,21 @@ async function change(
   const before = await readConnection(ground, account, id)
   const { name = before.name, favorite = before.favorite } = wanted
   if (name === before.name && favorite === before.favorite) return before
-  await ground.db
-    .updateTable('memberships')
-    .set((of) => ({
-      ...(wanted.name === undefined ? {} : { name }),
-      ...(wanted.favorite === undefined
-        ? {}
-        : { favorite: favorite ? (1 as const) : (0 as const) }),
-      ...later(of, ground.now()),
-    }))
-    .where('account_id', '=', account)
-    .where('connection_id', '=', id)
-    .execute()
+  await transactionWithMarks(ground.db, async (trx) => {
+    await trx
+      .updateTable('memberships')
+      .set((of) => ({
+        ...(wanted.name === undefined ? {} : { name }),
+        ...(wanted.favorite === undefined
+          ? {}
+          : { favorite: favorite ? (1 as const) : (0 as const) }),
+        ...later(of, ground.now()),
+      }))
+      .where('account_id', '=', account)
+      .where('connection_id', '=', id)
+      .execute()
+    markChanged(trx, ['connections'], { accounts: [account] })
+  })
   return readConnection(ground, account, id)
 }
 
@@ -192,6 +196,7 @@ async function end({ events, now }: ServiceContext, account: string, id: string)
   await events.transaction(async (trx) => {
     await requireMember(trx, account, id)
     await lockConnection(trx, id)
+    markChanged(trx, ['connections'], { accounts: [account] })
     const members = await trx
       .selectFrom('memberships')
       .innerJoin('connections', 'connections.id', 'connection_id')

@@ -6,6 +6,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 import { pseudonymOf } from '../accounts/deleted-accounts.ts'
 
 /** Stores that a roster names an account. */
@@ -102,14 +103,16 @@ export async function departFrom(
   at: number,
 ): Promise<void> {
   const account_hash = pseudonymOf(account)
-  // Members of connections that have ended are not notified.
-  const open = await trx
+  const all = await trx
     .selectFrom('memberships')
     .innerJoin('connections', 'connections.id', 'connection_id')
-    .select('connection_id')
+    .select(['connection_id', 'ended_at'])
     .where('account_id', '=', account)
-    .where('ended_at', 'is', null)
     .execute()
+  const membersOf = all.map(({ connection_id }) => connection_id)
+  markChanged(trx, ['connections', 'duties'], { membersOf })
+  // Members of connections that have ended are not notified.
+  const open = all.filter(({ ended_at }) => ended_at === null)
   await trx.deleteFrom('memberships').where('account_id', '=', account).execute()
   for (const { connection_id: connection } of open)
     await events.publish(trx, { type: 'member.deleted', connection, account, at })

@@ -22,6 +22,7 @@ import { storedRoster } from '../accounts/stored-logs.ts'
 import type { ServiceContext } from '../context.ts'
 import { deviceOf, verified, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 import {
   CONNECTION_PREFIX,
   lockConnection,
@@ -182,19 +183,22 @@ export const envelopes = ({ db, now }: ServiceContext): Service['envelopes'] => 
   delete: async ({ connection, epoch }, session) => {
     const device = await requireApproved(db, session)
     await requireMember(db, session.account, connection)
-    await db
-      .deleteFrom('envelopes')
-      .where('connection_id', '=', connection)
-      .where('recipient', '=', device)
-      .where('epoch', '=', epoch)
-      .execute()
+    await transactionWithMarks(db, async (trx) => {
+      await trx
+        .deleteFrom('envelopes')
+        .where('connection_id', '=', connection)
+        .where('recipient', '=', device)
+        .where('epoch', '=', epoch)
+        .execute()
+      markChanged(trx, ['duties'], { membersOf: [connection] })
+    })
   },
 
   add: async ({ connection, body }, session) => {
     requireId(CONNECTION_PREFIX, connection, 'connection')
     const { account } = session
     const sender = { account, device: await requireApproved(db, session) }
-    return db.transaction().execute(async (trx) => {
+    return transactionWithMarks(db, async (trx) => {
       await holdApproved(trx, session)
       await lockConnection(trx, connection)
       await requireMember(trx, account, connection)

@@ -14,6 +14,7 @@ import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 const PREFIX = 'ext_'
 /** The maximum number of external members of an account. */
@@ -91,7 +92,7 @@ export const externalMembers = ({ db, now }: ServiceContext): Service['externalM
     }),
 
   delete: async ({ id }, { account }) => {
-    await db.transaction().execute(async (trx) => {
+    await transactionWithMarks(db, async (trx) => {
       // Because of this lock, a guest code that a concurrent request creates is revoked too.
       await holdExternalMember(trx, { account, id })
       await trx
@@ -101,6 +102,7 @@ export const externalMembers = ({ db, now }: ServiceContext): Service['externalM
         .where('account_id', '=', account)
         .execute()
       await trx.deleteFrom('external_members').where('id', '=', id).execute()
+      markChanged(trx, ['guest_codes'], { accounts: [account] })
     })
   },
 })

@@ -21,6 +21,7 @@ import {
   stateOf,
 } from './invitation-rows.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 
 /** How many invitations are listed for each direction, newest first. */
 const MOST = 500
@@ -175,8 +176,10 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
       const invited = direction === 'sent' ? row.to_account : account
       const isMember = invited !== null && (await roleIn(trx, row.connection_id, invited)) !== null
       const change = await decide(trx, row, isMember)
-      if (change !== null)
+      if (change !== null) {
         await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
+        markChanged(trx, ['duties'], { accounts: [row.from_account] })
+      }
       const after = (await read())!
       const isNews = change !== null && change.state !== row.state
       const answer = direction === 'received' && isNews ? change.state : undefined

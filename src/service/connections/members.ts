@@ -14,6 +14,7 @@ import type { ServiceContext } from '../context.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 import { notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 import type { InvitationTarget, Inviter } from '../events.ts'
 import {
   lockConnection,
@@ -182,6 +183,8 @@ export async function invite(
       expires_at,
     })
     .execute()
+  // The invitation may be to a connection that replaces another one of the account.
+  if (account !== null) markChanged(trx, ['duties'], { accounts: [account] })
   await events.publish(trx, { type: 'invitation.sent', invitation: id, by, target, at })
   return id
 }

@@ -43,6 +43,7 @@ import {
   withoutDeletedMembers,
 } from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 import { storedRoster } from '../accounts/stored-logs.ts'
 
 const placeOf = (entries: readonly string[], seq: number) => ({
@@ -160,6 +161,7 @@ async function removeMember(
     .executeTakeFirst()
   // The account was deleted. The other members were notified at that time.
   if (row === undefined) return null
+  markChanged(trx, ['connections', 'duties'], { accounts: [account] })
   const withdrawn = await withdrawAllOf(trx, { connection, account }, at)
   await endUnseenOf(trx, { connection, account })
   await trx

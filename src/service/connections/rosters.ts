@@ -31,6 +31,7 @@ import { inviterIn, presetFor, tagByPreset } from './presets.ts'
 import { appendRosterEntry, requireSealed, requireSignedBy } from './roster-entries.ts'
 import { requireShort, rosterEntries } from './roster-rows.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 type Body = Parameters<Service['rosters']['open']>[0]['body']
@@ -102,6 +103,7 @@ export const rosters = (ground: ServiceContext): Service['rosters'] => {
     await storeEnvelopes(trx, { roster, sender: device }, envelopes)
     const inviter = await inviterIn(trx, account, connection)
     for (const invitee of invitees) await invite(trx, ground, inviter, invitee)
+    markChanged(trx, ['connections', 'duties'], { accounts: [account] })
   }
 
   return {

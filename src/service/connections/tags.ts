@@ -13,6 +13,7 @@ import { collection } from '../db/collections.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import { withAccountLock } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 
 const PREFIX = 'tag_'
 
@@ -56,6 +57,7 @@ async function touch(
     .where('connection_id', '=', connection)
     .executeTakeFirst()
   if (touched === 0n) throw notFound('connection')
+  markChanged(trx, ['connections'], { accounts: [account] })
 }
 
 export const tags = (ground: ServiceContext): Service['tags'] => {

@@ -1,6 +1,7 @@
 /** Database locks, which all replicas share. */
 import type { Kysely, Transaction } from 'kysely'
 import type { Schema } from './schema.ts'
+import { transactionWithMarks } from './sync-marks.ts'
 
 /**
  * Acquires a named lock until the transaction ends. It writes a row, which both database engines
@@ -35,7 +36,7 @@ export const withAccountLock = <T>(
   account: string,
   work: (trx: Transaction<Schema>) => Promise<T>,
 ): Promise<T> =>
-  db.transaction().execute(async (trx) => {
+  transactionWithMarks(db, async (trx) => {
     await lockAccount(trx, account)
     return work(trx)
   })

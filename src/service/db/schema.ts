@@ -188,6 +188,20 @@ export interface Schema {
     id: string
     expires_at: number
   }
+  /**
+   * Marks of what a sync reads, a random number for each part (`sync-marks.ts`). An account has a
+   * row after its first conditional sync.
+   */
+  sync_marks: {
+    account_id: string
+    made_at: number
+    key_log: number
+    connections: number
+    guest_codes: number
+    duties: number
+    trust_cards: number
+    public_code: number
+  }
   /** Secrets and named locks that all replicas share. */
   server_secrets: {
     name:

@@ -23,6 +23,7 @@ import type { ServiceContext } from '../context.ts'
 import { notFound } from '../db/faults.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, writeMarks } from '../db/sync-marks.ts'
 import { endingWith, lockOrganisations, requireHeld } from '../organisations/deletion.ts'
 
 const WAIT_MS = 14 * 24 * 3_600_000
@@ -209,6 +210,9 @@ async function erase(
   const mailboxes = await mailboxesOf(trx, account)
   await dropLoose(trx, account, mailboxes)
   const left = await leaveOrganisations(trx, account)
+  // The account's own marks are locked with the others, in their order, before they are deleted.
+  markChanged(trx, ['trust_cards'], { accounts: [account], followersOf: [account] })
+  await writeMarks(trx)
   // Foreign keys to this row delete all other rows.
   await trx.deleteFrom('accounts').where('id', '=', account).execute()
   await ground.events.publish(trx, { type: 'invitation.withdrawn', receivers, at })

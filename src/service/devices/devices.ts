@@ -19,6 +19,7 @@ import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/collections.ts'
 import { deviceOf, notFound, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 const PREFIX = 'dev_'
 
@@ -217,7 +218,7 @@ export const approval = ({ db, now }: ServiceContext): Service['approval'] => ({
         'conflict',
         'The key log has no entry with this hash. Read the key log again.',
       )
-    await db.transaction().execute(async (trx) => {
+    await transactionWithMarks(db, async (trx) => {
       await trx
         .updateTable('devices')
         .set({ approved_at: now() })
@@ -226,6 +227,8 @@ export const approval = ({ db, now }: ServiceContext): Service['approval'] => ({
         .where('revoked_at', 'is', null)
         .execute()
       await trx.deleteFrom('device_approvals').where('device_id', '=', device).execute()
+      // Other devices can now seal secrets to this one.
+      markChanged(trx, ['duties'], { contactsOf: [session.account] })
     })
   },
 })

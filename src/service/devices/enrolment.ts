@@ -41,6 +41,7 @@ import type { Schema } from '../db/schema.ts'
 import { openSession } from './sessions.ts'
 import { type Credential, checkCredential } from './sign-ins.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
+import { markChanged } from '../db/sync-marks.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']
 
@@ -250,6 +251,8 @@ async function makeAccount(
       .where('id', '=', machine)
       .executeTakeFirstOrThrow()
     if (named !== 1n) throw begunAlready()
+    // The trust cards for the machine now name its new account id.
+    markChanged(trx, ['trust_cards'], { followersOf: [id] })
     return true
   }
   const { numInsertedOrUpdatedRows: made } = await trx

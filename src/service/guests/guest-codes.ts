@@ -20,6 +20,7 @@ import { type Brake, countTryIn } from '../db/attempts.ts'
 import { pageRows } from '../db/collections.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 import { guestCodeMessage } from '../mail/messages-from-others.ts'
 
 const GUEST_CODE_PREFIX = 'gst_'
@@ -97,13 +98,16 @@ export const guestCodes = ({ db, now }: ServiceContext): Service['guestCodes'] =
   },
   delete: async ({ id }, { account }) => {
     requireId(GUEST_CODE_PREFIX, id, 'guest code')
-    const { numUpdatedRows: revoked } = await db
-      .updateTable('guest_codes')
-      .set((fields) => ({ revoked_at: fields.fn.coalesce('revoked_at', fields.val(now())) }))
-      .where('id', '=', id)
-      .where('account_id', '=', account)
-      .executeTakeFirst()
-    if (revoked === 0n) throw notFound('guest code')
+    await transactionWithMarks(db, async (trx) => {
+      const { numUpdatedRows: revoked } = await trx
+        .updateTable('guest_codes')
+        .set((fields) => ({ revoked_at: fields.fn.coalesce('revoked_at', fields.val(now())) }))
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .executeTakeFirst()
+      if (revoked === 0n) throw notFound('guest code')
+      markChanged(trx, ['guest_codes'], { accounts: [account] })
+    })
   },
 })
 
@@ -117,7 +121,8 @@ export const deviceGuestCodes = (ground: ServiceContext): Service['deviceGuestCo
     if (!Number.isFinite(expires_at))
       throw invalid('body', [{ path: 'expires_at', message: 'This time does not exist.' }])
     const at = now()
-    const row = await db.transaction().execute(async (trx) => {
+    const row = await transactionWithMarks(db, async (trx) => {
+      markChanged(trx, ['guest_codes'], { accounts: [account] })
       if (external !== null) await holdExternalMember(trx, { account, id: external })
       await trx
         .insertInto('guest_codes')

@@ -23,6 +23,7 @@ import type { ServiceContext } from '../context.ts'
 import { type Brake, countTry } from '../db/attempts.ts'
 import { verified } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import { transactionWithMarks } from '../db/sync-marks.ts'
 
 /**
  * How many keys or words are computed before other requests can run; this takes a few milliseconds.
@@ -177,7 +178,7 @@ const LOOK_UPS: Brake = {
 export const publicCode = ({ db }: ServiceContext): Service['publicCode'] => ({
   create: async ({ body: { k } }, session) => {
     verified('k', () => decodeBase64url(k))
-    await db.transaction().execute(async (trx) => {
+    await transactionWithMarks(db, async (trx) => {
       await holdApproved(trx, session)
       await keepCode(trx, { account_id: session.account, k })
     })

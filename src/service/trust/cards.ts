@@ -14,6 +14,7 @@ import { notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { accountBehind } from '../accounts/mailbox-lookups.ts'
 import { pageRows } from '../db/collections.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 import { EVENT } from './history.ts'
 import {
   type Watching,
@@ -55,6 +56,7 @@ async function follow(
       .executeTakeFirstOrThrow()
     if (made !== 1n) throw refusedFollow('followed')
     const { account_id: account, watched_id: watched } = of
+    markChanged(trx, ['trust_cards'], { accounts: [account] })
     await events.publish(trx, { type: 'trust_card.created', account, watched, at })
     return cardFrom(await cardOf(trx, of), new Set())
   })
@@ -85,6 +87,7 @@ async function change(
       .where('watched_id', '=', of.watched_id)
       .execute()
     const { account_id: account, watched_id: watched } = of
+    markChanged(trx, ['trust_cards'], { accounts: [account] })
     await events.publish(trx, {
       type: 'trust_card.changed',
       account,
@@ -146,7 +149,7 @@ export const trustCards = (ground: ServiceContext): Service['trustCards'] => {
     },
 
     delete: ({ id }, { account }) =>
-      db.transaction().execute(async (trx) => {
+      transactionWithMarks(db, async (trx) => {
         await cardOf(trx, { account_id: account, watched_id: id })
         for (const table of ['trust_cards', 'trust_events'] as const)
           await trx
@@ -154,6 +157,7 @@ export const trustCards = (ground: ServiceContext): Service['trustCards'] => {
             .where('account_id', '=', account)
             .where('watched_id', '=', id)
             .execute()
+        markChanged(trx, ['trust_cards'], { accounts: [account] })
       }),
 
     history: async ({ id, ...page }, { account }) => {

@@ -1,0 +1,111 @@
+/**
+ * The first request of a sync: which parts of an account changed. If none did, the answer takes one
+ * query.
+ */
+import type { Kysely } from 'kysely'
+import { SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
+import { timeAt } from '../../api/fields.ts'
+import type { Service } from '../../api/port.ts'
+import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import type { ServiceContext } from '../context.ts'
+import type { Schema } from '../db/schema.ts'
+import { MARK_BYTES, newMark } from '../db/sync-marks.ts'
+
+/**
+ * The age at which an account's marks are used, in milliseconds.
+ *
+ * A transaction that was about to commit when the row was made has not marked its changes. Neither
+ * has a server of an earlier version, which may run for a while beside this one during an upgrade.
+ */
+const SETTLED_MS = 3_600_000
+
+/** The state of every part at an earlier answer. */
+interface Place {
+  readonly marks: ReadonlyMap<SyncPart, number>
+  /** When the next active guest code expires, Unix milliseconds; 0 if there is none. */
+  readonly until: number
+}
+
+const NOWHERE: Place = { marks: new Map(), until: 0 }
+
+/** Returns a place as text: the marks in the order of the parts, and then `until`. */
+function textOf({ marks, until }: Place): string {
+  const numbers = [...SYNC_PARTS.map((part) => marks.get(part)!), until]
+  const bytes = Buffer.alloc(numbers.length * MARK_BYTES)
+  numbers.forEach((number, at) => bytes.writeUIntBE(number, at * MARK_BYTES, MARK_BYTES))
+  return encodeBase64url(bytes)
+}
+
+/** Returns the place that a text names. An unknown text names a place with other marks. */
+function placeOf(text: string): Place {
+  let bytes: Buffer
+  try {
+    bytes = Buffer.from(decodeBase64url(text))
+  } catch {
+    return NOWHERE
+  }
+  if (bytes.length !== (SYNC_PARTS.length + 1) * MARK_BYTES) return NOWHERE
+  const numberAt = (at: number) => bytes.readUIntBE(at * MARK_BYTES, MARK_BYTES)
+  return {
+    marks: new Map(SYNC_PARTS.map((part, at) => [part, numberAt(at)])),
+    until: numberAt(SYNC_PARTS.length),
+  }
+}
+
+/** Makes the marks of an account that has none. Does nothing if the account does not exist. */
+async function makeMarks(db: Kysely<Schema>, account: string, at: number): Promise<void> {
+  await db
+    .insertInto('sync_marks')
+    .columns(['account_id', 'made_at', ...SYNC_PARTS])
+    .expression((from) =>
+      from
+        .selectFrom('accounts')
+        .select((of) => [
+          'id',
+          of.lit(at).as('made_at'),
+          ...SYNC_PARTS.map((part) => of.lit(newMark()).as(part)),
+        ])
+        .where('id', '=', account),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Returns when the next active guest code expires, Unix milliseconds; 0 if there is none. */
+async function nextExpiry(db: Kysely<Schema>, account: string, at: number): Promise<number> {
+  const { first } = await db
+    .selectFrom('guest_codes')
+    .select(({ fn }) => fn.min('expires_at').as('first'))
+    .where('account_id', '=', account)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', at)
+    .executeTakeFirstOrThrow()
+  return first ?? 0
+}
+
+export const changes = ({ db, now }: ServiceContext): Service['changes'] => ({
+  read: async ({ since }, { account }) => {
+    const at = now()
+    const row = await db
+      .selectFrom('sync_marks')
+      .selectAll()
+      .where('account_id', '=', account)
+      .executeTakeFirst()
+    const unnamed = { now: timeAt(at), since: null, changed: [...SYNC_PARTS] }
+    if (row === undefined) {
+      await makeMarks(db, account, at)
+      return unnamed
+    }
+    if (Math.abs(at - row.made_at) < SETTLED_MS) return unnamed
+    const before = since === undefined ? NOWHERE : placeOf(since)
+    const marks = new Map(SYNC_PARTS.map((part) => [part, row[part]]))
+    const isOver = before.until !== 0 && before.until <= at
+    const changed = SYNC_PARTS.filter(
+      (part) => marks.get(part) !== before.marks.get(part) || (part === 'guest_codes' && isOver),
+    )
+    // Read after the marks. A guest code that is created in between changes the mark, so that the
+    // next sync lists the codes again.
+    const until = changed.includes('guest_codes') ? await nextExpiry(db, account, at) : before.until
+    return { now: timeAt(at), since: textOf({ marks, until }), changed }
+  },
+})

@@ -1,0 +1,171 @@
+/**
+ * Marks of what a sync reads. Each account has one mark for each part of a sync: a random number
+ * that is replaced whenever the part changes. A device whose marks are equal has nothing to read.
+ *
+ * A mark is random and not a counter, because a counter could reach the same value twice: after a
+ * restore from a backup, or after a standby without the newest transaction became the primary.
+ *
+ * A transaction collects its changes, and writes all marks in one statement at its end. That
+ * statement locks the rows in the order of the account ids, so two transactions never wait for each
+ * other's marks.
+ */
+import { randomBytes } from 'node:crypto'
+import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Transaction } from 'kysely'
+import { SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
+import type { Schema } from './schema.ts'
+
+/** The number of bytes of a mark. Numbers in JavaScript are exact up to 6 bytes. */
+export const MARK_BYTES = 6
+
+export const newMark = (): number => randomBytes(MARK_BYTES).readUIntBE(0, MARK_BYTES)
+
+/** The accounts for which a part changed. Memberships and cards are read when marks are written. */
+interface Audience {
+  /** These accounts. */
+  readonly accounts?: readonly string[]
+  /** The members of these connections. */
+  readonly membersOf?: readonly string[]
+  /** The members of all connections of these accounts. */
+  readonly contactsOf?: readonly string[]
+  /** The accounts that follow these accounts. */
+  readonly followersOf?: readonly string[]
+}
+
+const KINDS = ['accounts', 'membersOf', 'contactsOf', 'followersOf'] as const
+type Ids = ReadonlyMap<(typeof KINDS)[number], Set<string>>
+type Changes = Map<SyncPart, Ids>
+
+const collected = new WeakMap<Transaction<Schema>, Changes>()
+
+const noIds = (): Ids => new Map(KINDS.map((kind) => [kind, new Set<string>()]))
+
+function add(to: Ids, audience: Audience): void {
+  for (const kind of KINDS) for (const id of audience[kind] ?? []) to.get(kind)?.add(id)
+}
+
+/**
+ * Records that parts changed for an audience.
+ * @param trx a transaction that was started by `transactionWithMarks`
+ */
+export function markChanged(
+  trx: Transaction<Schema>,
+  parts: readonly SyncPart[],
+  audience: Audience,
+): void {
+  const all = collected.get(trx)
+  if (all === undefined)
+    throw new Error('Record this change in a transaction of transactionWithMarks().')
+  for (const part of parts) {
+    const ids = all.get(part) ?? noIds()
+    add(ids, audience)
+    all.set(part, ids)
+  }
+}
+
+/** Runs a transaction in which `markChanged` may be called. */
+export const transactionWithMarks = <R>(
+  db: Kysely<Schema>,
+  work: (trx: Transaction<Schema>) => Promise<R>,
+): Promise<R> =>
+  db.transaction().execute(async (trx) => {
+    collected.set(trx, new Map())
+    const result = await work(trx)
+    await writeMarks(trx)
+    return result
+  })
+
+type Marks = ExpressionBuilder<Schema, 'sync_marks'>
+/** A subquery that selects account ids. */
+type Selected = SelectQueryBuilder<Schema, keyof Schema, { account_id: string }>
+
+/** Returns subqueries that select the account ids of an audience. */
+function selects(of: Marks, ids: Ids): Selected[] {
+  const [accounts, connections, contacts, followed] = KINDS.map((kind) => [...ids.get(kind)!])
+  const some = (list: readonly string[] | undefined, make: (list: readonly string[]) => object) =>
+    // The query builder's types name the tables of a subquery, which differ here.
+    list === undefined || list.length === 0 ? [] : [make(list) as Selected]
+  return [
+    ...some(accounts, (list) =>
+      of
+        .selectFrom('accounts')
+        .select('accounts.id as account_id')
+        .where('accounts.id', 'in', list),
+    ),
+    ...some(connections, (list) =>
+      of
+        .selectFrom('memberships')
+        .select('memberships.account_id')
+        .where('memberships.connection_id', 'in', list),
+    ),
+    ...some(contacts, (list) =>
+      of
+        .selectFrom('memberships as theirs')
+        .innerJoin('memberships as own', 'own.connection_id', 'theirs.connection_id')
+        .select('theirs.account_id')
+        .where('own.account_id', 'in', list),
+    ),
+    ...some(followed, (list) =>
+      of
+        .selectFrom('trust_cards')
+        .select('trust_cards.account_id')
+        .where('trust_cards.watched_id', 'in', list),
+    ),
+  ]
+}
+
+/** Returns a condition for the marks of an audience's accounts. */
+function isIn(of: Marks, ids: Ids) {
+  const [first, ...others] = selects(of, ids)
+  return of(
+    'account_id',
+    'in',
+    others.reduce((all, one) => all.union(one), first!),
+  )
+}
+
+/** Checks whether a part of an audience is the whole audience. */
+const isWhole = (ids: Ids, whole: Ids) =>
+  KINDS.every((kind) => ids.get(kind)!.size === whole.get(kind)!.size)
+
+/**
+ * Writes the marks of the changes that the transaction has collected. `transactionWithMarks` calls
+ * this at the end. Call it earlier only before an account is deleted, so that the marks are locked
+ * in their order.
+ */
+export async function writeMarks(trx: Transaction<Schema>): Promise<void> {
+  const changes = collected.get(trx)
+  if (changes === undefined || changes.size === 0) return
+  collected.set(trx, new Map())
+  const whole = noIds()
+  for (const ids of changes.values())
+    add(whole, Object.fromEntries([...ids].map(([kind, some]) => [kind, [...some]])))
+  const mark = newMark()
+  await trx
+    .with('held', (query) =>
+      query
+        .selectFrom('sync_marks')
+        .select('account_id')
+        .where((of) => isIn(of, whole))
+        .orderBy('account_id')
+        .forUpdate(),
+    )
+    .updateTable('sync_marks')
+    .set((of) =>
+      Object.fromEntries(
+        SYNC_PARTS.filter((part) => changes.has(part)).map((part) => {
+          const ids = changes.get(part)!
+          const value = isWhole(ids, whole)
+            ? of.val(mark)
+            : of
+                .case()
+                .when(isIn(of as unknown as Marks, ids))
+                .then(mark)
+                .else(of.ref(part))
+                .end()
+          return [part, value]
+        }),
+      ),
+    )
+    .where('account_id', 'in', (of) => of.selectFrom('held').select('held.account_id'))
+    .execute()
+}

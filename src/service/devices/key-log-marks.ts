@@ -1,0 +1,15 @@
+/** Marks for syncs what changes with an account's key log and name. */
+import { markChanged } from '../db/sync-marks.ts'
+import type { Subscriber } from '../events.ts'
+
+/** Makes the account's own devices read the key log and the signed name. */
+export const markKeyLog: Subscriber<'key_log.appended' | 'profile.signed'> = (
+  { trx },
+  { account },
+) => markChanged(trx, ['key_log'], { accounts: [account] })
+
+/** Makes followers' devices read their trust cards, which show the name and a reset. */
+export const markFollowers: Subscriber<'account.reset' | 'profile.signed'> = (
+  { trx },
+  { account },
+) => markChanged(trx, ['trust_cards'], { followersOf: [account] })
