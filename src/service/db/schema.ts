@@ -74,7 +74,11 @@ export interface Schema {
   }
   /** Jobs that only one replica does at a time. */
   leases: {
-    name: 'public words'
+    name:
+      | 'public words'
+      | 'sweep of used proofs'
+      | 'sweep of idempotent operations'
+      | 'sweep of mailbox claims'
     /** The replica that has the lease. */
     owner: string
     /** When the lease expires unless it is renewed. */

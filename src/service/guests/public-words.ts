@@ -17,7 +17,7 @@ const SLICE = 100
 /** How many candidates one query reads. */
 const BATCH = 500
 
-/** How long a look-up waits for missing words, and how often it checks for them, in milliseconds. */
+/** How long a look-up waits for missing words, and how often it checks, in milliseconds. */
 const PATIENCE_MS = 10_000
 const POLL_MS = 250
 

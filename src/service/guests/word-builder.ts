@@ -1,7 +1,7 @@
 /**
  * Computes the table of words of public codes ahead of time, in the replica that has the lease. The
- * table is correct without the lease: words are added to a window only if no other replica has added
- * words to it in between.
+ * table is correct without the lease: words are added to a window only if no other replica has
+ * added words to it in between.
  *
  * Few codes need no table, because each look-up computes their words. So a server with few codes
  * does no work in the background.
@@ -46,6 +46,9 @@ const BATCH = 200
 /** The length of a slice, in milliseconds. It delays look-ups of this replica. */
 const SLICE_MS = 0.5
 
+/** How long the lease is valid. It is renewed before each pass. */
+const LEASE_MS = 30_000
+
 /** The delay before the next run, in milliseconds. */
 const TICK_MS = 30_000
 
@@ -71,7 +74,7 @@ export function newWordBuilder(
   },
 ): WordBuilder {
   const { db, background, now, signal, sizes = WORD_SIZES } = of
-  const lease = { name: 'public words', owner: newId('', now()) } as const
+  const lease = { name: 'public words', owner: newId('', now()), ms: LEASE_MS } as const
   let running = false
   let again = false
   let timer: NodeJS.Timeout | undefined

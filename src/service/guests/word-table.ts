@@ -2,8 +2,8 @@
  * The table of the words of public codes. It has the words of each window, grouped by their first
  * word. Rows are only added to a window, until the whole window is deleted.
  *
- * An entry refers to a code by the turn of its last change. So an entry no longer refers to any code
- * after its code has changed, and the changed code has a higher turn.
+ * An entry refers to a code by the turn of its last change. So an entry no longer refers to any
+ * code after its code has changed, and the changed code has a higher turn.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'

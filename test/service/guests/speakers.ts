@@ -1,4 +1,4 @@
-/** Replicas that look up public words, and accounts with public codes, without an account server. */
+/** Replicas that look up public words, and accounts with public codes, without a server. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { codeKey, codeReader, LABEL, windowOf, ZERO_HEAD } from '../../../src/crypto/code.ts'
