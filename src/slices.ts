@@ -24,3 +24,16 @@ export async function inSlices<T>(steps: Generator<void, T, void>): Promise<T> {
     began = performance.now()
   }
 }
+
+/**
+ * Returns a function that yields to the event loop if `ms` milliseconds have passed since it did so
+ * the last time. For asynchronous computations that call it between their steps.
+ */
+export function newSlices(ms: number): () => Promise<void> {
+  let began = performance.now()
+  return async () => {
+    if (performance.now() - began < ms) return
+    await setImmediate()
+    began = performance.now()
+  }
+}

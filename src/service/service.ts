@@ -31,6 +31,7 @@ import type { Proof } from './devices/proofs.ts'
 import { newReach } from './db/faults.ts'
 import { lazyReceiptKey } from './db/server-secrets.ts'
 import { newSeenOnce } from './db/seen-once.ts'
+import type { WordBuilder, WordSizes } from './guests/word-builder.ts'
 
 /** What the caller of a request may do. */
 interface SessionLevel {
@@ -104,7 +105,7 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
  *   may be assigned later; `now` returns Unix milliseconds; `mail`: where mail is delivered;
  *   `ownsMail`: whether only this server writes to the mail folder; `from`: the sender, an address
  *   or `Name <address>`; `assistant`: the endpoint for questions, or null if the built-in handbook
- *   answers them; `logPages`: smaller limits, for tests
+ *   answers them; `logPages` and `wordSizes`: smaller limits, for tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -118,6 +119,7 @@ export async function openService(of: {
   from: string
   assistant?: AssistantConfig | null
   logPages?: PageLimits
+  wordSizes?: WordSizes
   log: Log
 }): Promise<AccountServer> {
   const engine = await openEngine(of)
@@ -137,6 +139,7 @@ export async function openService(of: {
     const seenOnce = newSeenOnce({ db, background, now })
     const settings = { publicUrl, version, started, now }
     background.run(() => resumeExports(db))
+    background.run(() => resumeWords(db))
     const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {
       await engine.scrub(db)
       const { forgetLetters } = await import('./mail/mail.ts')
@@ -151,6 +154,7 @@ export async function openService(of: {
     return whole
   }
   const closing = new AbortController()
+  const words = of.wordSizes === undefined ? {} : { sizes: of.wordSizes }
   const exporter = onceMade(async (): Promise<Exporter> => {
     const { newExporter } = await import('./exports/building.ts')
     const { isAway } = engine
@@ -169,6 +173,15 @@ export async function openService(of: {
       .limit(1)
       .executeTakeFirst()
     if (left !== undefined) (await exporter()).wake()
+  }
+  /** The words of public codes are needed from the start if there are many codes. */
+  const wordBuilder = onceMade(async (): Promise<WordBuilder> => {
+    const { newWordBuilder } = await import('./guests/word-builder.ts')
+    return newWordBuilder({ ...(await ground()), signal: closing.signal, ...words })
+  })
+  async function resumeWords(db: ServiceContext['db']): Promise<void> {
+    const { FEW_CODES, haveChanged } = await import('./accounts/public-code-rows.ts')
+    if (await haveChanged(db, 0, FEW_CODES)) (await wordBuilder()).wake()
   }
   const proofs = onceMade(async () =>
     (await import('./devices/proofs.ts')).newProofs(await ground()),
@@ -216,7 +229,10 @@ export async function openService(of: {
     guestCodes: from(() => import('./guests/guest-codes.ts'), 'guestCodes'),
     invitations: from(() => import('./connections/invitations.ts'), 'invitations'),
     keyLogs: from(() => import('./devices/key-logs.ts'), 'keyLogs'),
-    lookups: from(() => import('./guests/public-code.ts'), 'lookups'),
+    lookups: async () => {
+      const { lookups } = await import('./guests/public-code.ts')
+      return lookups(await ground(), { builder: await wordBuilder(), ...words })
+    },
     machines: from(() => import('./organisations/machines.ts'), 'machines'),
     machineTokens: from(() => import('./devices/machine-tokens.ts'), 'machineTokens'),
     members: from(() => import('./connections/members.ts'), 'members'),

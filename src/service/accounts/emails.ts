@@ -10,7 +10,7 @@ import type { Service } from '../../api/port.ts'
 import type { Email } from '../../api/rest/account.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
-import { type Allowance, forgetPlaces, isYoung, takePlace } from './mail-allowance.ts'
+import { type Allowance, isYoung, takePlace } from './mail-allowance.ts'
 import { newLink } from './email-claims.ts'
 import { accountAt, displayName, primaryAddress } from './account-record.ts'
 import { holdApproved } from './device-rows.ts'
@@ -19,10 +19,13 @@ import { confirmAddressMessage } from '../mail/messages.ts'
 import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
+import { newSweep } from '../db/sweeps.ts'
 
 const PREFIX = 'eml_'
 const HOUR_MS = 3_600_000
 const LIFETIME_HOURS = 24
+/** How often expired claims are deleted, in milliseconds. */
+const SWEEP_MS = 60_000
 /** The maximum number of addresses of an account, including pending ones. */
 const MOST = 20
 const ASKED: Brake = {
@@ -181,10 +184,18 @@ async function letterTo(
 export const emails = (ground: ServiceContext): Service['emails'] => {
   const { db, now, background, mail, publicUrl } = ground
 
-  const forgetExpired = (at: number) => async () => {
-    await db.deleteFrom('email_claims').where('expires_at', '<=', at).execute()
-    await forgetPlaces(db, at)
-  }
+  const sweepClaims = newSweep(ground, {
+    name: 'sweep of mailbox claims',
+    everyMs: SWEEP_MS,
+    batch: (at, most) =>
+      db
+        .deleteFrom('email_claims')
+        .where('expires_at', '<=', at)
+        .where('id', 'in', (of) =>
+          of.selectFrom('email_claims').select('id').where('expires_at', '<=', at).limit(most),
+        )
+        .executeTakeFirstOrThrow(),
+  })
 
   return {
     list: async (page, { account }) => {
@@ -231,7 +242,8 @@ export const emails = (ground: ServiceContext): Service['emails'] => {
       const { email, letter } = made
       // The claim is stored already, so a relay failure must not turn the answer into an error.
       if (letter !== null) background.run(() => mail.send(letter))
-      background.run(forgetExpired(at))
+      sweepClaims()
+      ground.seenOnce.sweep()
       return email
     },
   }

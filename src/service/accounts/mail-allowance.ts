@@ -8,7 +8,7 @@
  * the tag after the `+`. Dots are not ignored, because `a.da@` and `ada@` are two people at most
  * servers. Rules of individual providers are not applied.
  */
-import type { Kysely, Transaction } from 'kysely'
+import type { Transaction } from 'kysely'
 import { hash } from 'node:crypto'
 import type { Schema } from '../db/schema.ts'
 
@@ -92,11 +92,6 @@ export const takePlace = async (
   address: string,
   at: number,
 ): Promise<boolean> => (await takePlaces(trx, allowance, [address], at)).length > 0
-
-/** Deletes the places that are free again. */
-export async function forgetPlaces(db: Kysely<Schema>, at: number): Promise<void> {
-  await db.deleteFrom('seen_once').where('expires_at', '<=', at).execute()
-}
 
 const YOUNG_MS = 24 * 3_600_000
 

@@ -1,6 +1,6 @@
 /**
- * The secrets of public codes in the database. Each change gets the next turn number, so that other
- * replicas can find the changes since the last turn that they know.
+ * The secrets of public codes in the database. Each change gets the next turn number, so that the
+ * changes since a known turn can be found.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Schema } from '../db/schema.ts'
@@ -19,19 +19,43 @@ export async function nextTurn(trx: Transaction<Schema>): Promise<number> {
   return turn
 }
 
-/** Selects all public codes, including ended ones, with their owners' current preference. */
-export const codes = (db: Kysely<Schema>) =>
+/**
+ * Selects the codes with a secret. A few of them are not active, because their owners have not
+ * switched them on yet.
+ */
+export const sharedCodes = (db: Kysely<Schema>) =>
   db
     .selectFrom('public_codes')
-    .leftJoin('preferences', 'preferences.account_id', 'public_codes.account_id')
-    .select(['public_codes.account_id', 'k', 'turn', 'public_code'])
+    .select(['public_codes.account_id', 'k', 'turn'])
+    .where('k', 'is not', null)
+    .$narrowType<{ k: string }>()
 
 /**
  * Selects the active codes (docs/protocol.md section 6): the server has the secret, and the owner
  * has not switched the code off.
  */
 export const activeCodes = (db: Kysely<Schema>) =>
-  codes(db).where('k', 'is not', null).where('public_code', '=', 1).$narrowType<{ k: string }>()
+  sharedCodes(db)
+    .innerJoin('preferences', 'preferences.account_id', 'public_codes.account_id')
+    .where('public_code', '=', 1)
+
+/** A look-up computes the words of at most this many codes. More codes need the table of words. */
+export const FEW_CODES = 100
+
+/** Returns whether more than `count` codes with a secret were changed after a turn. */
+export async function haveChanged(
+  db: Kysely<Schema>,
+  turn: number,
+  count: number,
+): Promise<boolean> {
+  const row = await sharedCodes(db)
+    .where('turn', '>', turn)
+    .orderBy('turn')
+    .offset(count)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
 
 /** Stores the secret of an account's public code in place of the previous one. */
 export async function keepCode(
@@ -60,7 +84,7 @@ export async function switchOff(trx: Transaction<Schema>, account: string): Prom
     .execute()
 }
 
-/** Deletes the secret of a code. The row stays, so that other replicas find the change. */
+/** Deletes the secret of a code. The row stays. */
 export async function endCode(
   trx: Transaction<Schema>,
   account: string,

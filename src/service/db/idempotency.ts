@@ -17,6 +17,7 @@ import type { Background } from './background.ts'
 import type { Engine } from './engine.ts'
 import type { ReceiptKey } from './server-secrets.ts'
 import type { Schema } from './schema.ts'
+import { newSweep } from './sweeps.ts'
 
 /** How often old records are deleted, in milliseconds. */
 const SWEEP_MS = 600_000
@@ -43,20 +44,29 @@ export function onceOver(of: {
   background: Background
   now: () => number
 }): Once {
-  const { engine, db, receiptKey, background, now } = of
+  const { engine, db, receiptKey, now } = of
   const running = new Set<bigint>()
-  let swept = 0
-
-  function sweep(at: number): void {
-    if (Math.abs(at - swept) < SWEEP_MS) return
-    swept = at
-    background.run(() =>
+  const sweep = newSweep(of, {
+    name: 'sweep of idempotent operations',
+    everyMs: SWEEP_MS,
+    batch: (at, most) =>
       db
         .deleteFrom('idempotency')
         .where('at', '<=', at - OPERATION_KEPT_MS)
-        .execute(),
-    )
-  }
+        .where((of) =>
+          of(
+            of.refTuple('caller', 'key'),
+            'in',
+            of
+              .selectFrom('idempotency')
+              .select(['caller', 'key'])
+              .where('at', '<=', at - OPERATION_KEPT_MS)
+              .limit(most)
+              .$asTuple('caller', 'key'),
+          ),
+        )
+        .executeTakeFirstOrThrow(),
+  })
 
   /**
    * Runs `work`, or returns the stored answer. Returns null after a refusal, which is put into
@@ -119,7 +129,7 @@ export function onceOver(of: {
       throw outcome.refusal ?? error
     } finally {
       running.delete(name)
-      sweep(now())
+      sweep()
     }
   }
 }

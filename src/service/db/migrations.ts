@@ -11,12 +11,17 @@ import { type VersionCopies, versionCopies } from '../../storage/database-copy.t
 import type { Engine, Query, StatementsFor } from './engine.ts'
 import { accountVersion11 } from './migrations/011-initial.ts'
 import { accountVersion13 } from './migrations/013-sync-marks.ts'
+import { accountVersion14 } from './migrations/014-public-words.ts'
 
 /**
  * All migrations. To change the schema, add a file to `migrations/`, add it to this list, and add
  * the new columns to `schema.ts`.
  */
-export const ACCOUNT_MIGRATIONS: Migrations<StatementsFor> = [accountVersion11, accountVersion13]
+export const ACCOUNT_MIGRATIONS: Migrations<StatementsFor> = [
+  accountVersion11,
+  accountVersion13,
+  accountVersion14,
+]
 
 export const ACCOUNT_VERSIONS = supportedBy(ACCOUNT_MIGRATIONS)
 

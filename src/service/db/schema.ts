@@ -36,10 +36,7 @@ export interface Schema {
     account_id: string
     /** 32 bytes, base64url; null after the owner has switched the code off. */
     k: string | null
-    /**
-     * The number of the row's last change, counted over all public codes. Replicas' caches query
-     * the rows with a higher number than they know.
-     */
+    /** The number of the row's last change, counted over all public codes. */
     turn: number
   }
   /**
@@ -49,6 +46,43 @@ export interface Schema {
   public_code_turns: {
     id: 1
     turn: number
+  }
+  /**
+   * The windows with words in `public_words`. Both tables are a cache, which PostgreSQL empties
+   * after a crash.
+   */
+  public_word_windows: {
+    window: number
+    /**
+     * `public_words` has the words of all codes that were last changed in this turn or earlier. -1
+     * while the window's words are being deleted.
+     */
+    turn: number
+  }
+  /** Words of public codes, by window and first word. */
+  public_words: {
+    window: number
+    /** The index of the first word, 0 to 4095. */
+    first_word: number
+    /** The value of `public_word_windows.turn` after this row was stored. */
+    turn: number
+    /**
+     * 9 bytes for each code: the other two words (24 bits), and the turn of the code's last change
+     * (48 bits).
+     */
+    entries: Uint8Array
+  }
+  /** Jobs that only one replica does at a time. */
+  leases: {
+    name:
+      | 'public words'
+      | 'sweep of used proofs'
+      | 'sweep of idempotent operations'
+      | 'sweep of mailbox claims'
+    /** The replica that has the lease. */
+    owner: string
+    /** When the lease expires unless it is renewed. */
+    until: number
   }
   /** Attempts that count against a rate limit until they expire. */
   tries: {

@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely'
 import type { Background } from './background.ts'
 import type { Schema } from './schema.ts'
+import { newSweep } from './sweeps.ts'
 
 const SWEEP_MS = 60_000
 
@@ -17,6 +18,8 @@ export interface SeenOnce {
    *   be rejected because of its age.
    */
   first(id: string, until: number): Promise<boolean>
+  /** Deletes expired values in the background, at most once a minute. */
+  sweep(): void
 }
 
 export function newSeenOnce(of: {
@@ -24,24 +27,30 @@ export function newSeenOnce(of: {
   background: Background
   now: () => number
 }): SeenOnce {
-  const { db, background, now } = of
-  let swept = 0
-
-  /** Deletes expired values in the background, at most once a minute. */
-  function sweep(at: number): void {
-    if (Math.abs(at - swept) < SWEEP_MS) return
-    swept = at
-    background.run(() => db.deleteFrom('seen_once').where('expires_at', '<=', at).execute())
-  }
+  const { db } = of
+  const sweep = newSweep(of, {
+    name: 'sweep of used proofs',
+    everyMs: SWEEP_MS,
+    batch: (at, most) =>
+      db
+        .deleteFrom('seen_once')
+        .where('expires_at', '<=', at)
+        .where('id', 'in', (of) =>
+          of.selectFrom('seen_once').select('id').where('expires_at', '<=', at).limit(most),
+        )
+        .executeTakeFirstOrThrow(),
+  })
 
   return {
+    sweep,
+
     async first(id, until) {
       const { numInsertedOrUpdatedRows: noted } = await db
         .insertInto('seen_once')
         .values({ id, expires_at: until })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirstOrThrow()
-      sweep(now())
+      sweep()
       return noted === 1n
     },
   }

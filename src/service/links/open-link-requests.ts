@@ -76,12 +76,25 @@ async function settle(
   return true
 }
 
-/** Deletes the requests that were not confirmed in time. */
+/** How many requests one statement deletes, at most. */
+const DELETED = 1000
+
+/**
+ * Deletes requests that were not confirmed in time. One statement is enough, because each new
+ * request calls this.
+ */
 export const dropUnconfirmed = ({ db, now }: Pick<ServiceContext, 'db' | 'now'>) =>
   db
     .deleteFrom('open_link_requests')
     .where('state', '=', 'unconfirmed')
-    .where('expires_at', '<=', now())
+    .where('id', 'in', (of) =>
+      of
+        .selectFrom('open_link_requests')
+        .select('id')
+        .where('state', '=', 'unconfirmed')
+        .where('expires_at', '<=', now())
+        .limit(DELETED),
+    )
     .execute()
 
 /** How many answered requests are kept for each account. Older ones are deleted. */
