@@ -41,6 +41,7 @@ test('without variables the defaults apply', () => {
     accountPort: 19822,
     publicUrl: null,
     databaseUrl: null,
+    database: { prepare: 'auto' },
     mail: {
       from: 'countersign@localhost',
       place: { dir: '/home/ada/.local/state/countersign/mail' },
@@ -163,6 +164,7 @@ const accepted: [Env, Partial<Config>][] = [
   [{ SVC_PUBLIC_URL: 'http://[::1]:19822' }, { publicUrl: 'http://[::1]:19822' }],
   [{ SVC_DATABASE_URL: 'postgres://u:p@db/x' }, { databaseUrl: 'postgres://u:p@db/x' }],
   [{ SVC_DATABASE_URL: 'postgresql://a,b/x' }, { databaseUrl: 'postgresql://a,b/x' }],
+  [{ SVC_DATABASE_PREPARE: 'off' }, { database: { prepare: 'off' } }],
   [{ SVC_KEYCHAIN: 'os' }, { keychain: 'os' }],
   [{ SVC_KEYCHAIN: 'file' }, { keychain: 'file' }],
   [{ CREDENTIALS_DIRECTORY: '/run/credentials/c' }, { credentialsDir: '/run/credentials/c' }],
@@ -318,6 +320,7 @@ const refused: [Env, RegExp][] = [
   [{ SVC_PUBLIC_URL: 'https://sign.example/?' }, /origin alone/],
   [{ SVC_PUBLIC_URL: 'https://sign.example/#x' }, /origin alone/],
   [{ SVC_KEYCHAIN: 'OS' }, /auto, os, file/],
+  [{ SVC_DATABASE_PREPARE: 'never' }, /auto, on, off/],
   [{ SVC_LOG_LEVEL: 'trace' }, /error, warn, info, debug/],
   ...['two words', 'a'.repeat(201), 'm\u00f6del', 'a\nb'].map((value): [Env, RegExp] => [
     { SVC_ASSISTANT_MODEL: value, SVC_ASSISTANT_URL: 'https://a.example/v1' },

@@ -8,6 +8,7 @@ import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mailConfig } from './accounts.ts'
 import { type AssistantConfig, assistantConfig } from './assistant.ts'
+import { type DatabaseConfig, databaseConfig } from './database.ts'
 import {
   type Env,
   LOOPBACK,
@@ -98,6 +99,8 @@ export interface Config {
   readonly publicUrl: string | null
   /** The URL of a PostgreSQL database, which is a secret; null for SQLite in the state folder. */
   readonly databaseUrl: string | null
+  /** The connections to that database. */
+  readonly database: DatabaseConfig
   readonly mail: MailConfig
   /** The assistant's endpoint; null if the built-in handbook answers. */
   readonly assistant: AssistantConfig | null
@@ -121,6 +124,7 @@ const KNOWN = [
   'SVC_ACCOUNT_PORT',
   'SVC_PUBLIC_URL',
   'SVC_DATABASE_URL',
+  'SVC_DATABASE_PREPARE',
   'SVC_MAIL_DIR',
   'SVC_MAIL_FROM',
   'SVC_SMTP_URL',
@@ -187,6 +191,7 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
     accountPort: attempt(() => port(env, 'SVC_ACCOUNT_PORT', 19822)),
     publicUrl,
     databaseUrl: attempt(() => databaseUrl(env)),
+    database: attempt(() => databaseConfig(env)),
     mail: attempt(() => mailConfig(env, { os, publicUrl, stateDir: folder })),
     assistant: attempt(() => assistantConfig(env, os)),
     keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),

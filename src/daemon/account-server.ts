@@ -44,6 +44,7 @@ export async function serveAccount(
     const server = await openService({
       url: databaseUrl,
       file: join(stateDir, 'account.db'),
+      database: config.database,
       publicUrl: () => config.publicUrl ?? address,
       mail: config.mail.place,
       from: config.mail.from,

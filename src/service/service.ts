@@ -17,6 +17,7 @@ import { lazily } from '../api/rows.ts'
 import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
 import type { AssistantConfig } from '../config/assistant.ts'
+import type { DatabaseConfig } from '../config/database.ts'
 import type { Log } from '../log.ts'
 import type { Once } from '../storage/idempotency.ts'
 import { newBackground } from './db/background.ts'
@@ -100,16 +101,17 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
 
 /**
  * Opens the account server.
- * @param of `url` and `file`: see `openEngine`; `publicUrl` is called at each use, because the port
- *   may be assigned later; `now` returns Unix milliseconds; `mail`: where mail is delivered;
- *   `ownsMail`: whether only this server writes to the mail folder; `from`: the sender, an address
- *   or `Name <address>`; `assistant`: the endpoint for questions, or null if the built-in handbook
- *   answers them; `logPages`: smaller limits, for tests
+ * @param of `url`, `file` and `database`: see `openEngine`; `publicUrl` is called at each use,
+ *   because the port may be assigned later; `now` returns Unix milliseconds; `mail`: where mail is
+ *   delivered; `ownsMail`: whether only this server writes to the mail folder; `from`: the sender,
+ *   an address or `Name <address>`; `assistant`: the endpoint for questions, or null if the
+ *   built-in handbook answers them; `logPages`: smaller limits, for tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
   url: string | null
   file: string
+  database?: DatabaseConfig
   publicUrl: () => string
   version: string
   now: () => number

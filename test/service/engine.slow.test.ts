@@ -43,7 +43,7 @@ const one = sql<{ n: number }>`select 1 as n`
 
 test('a query without an answer fails as an outage, and its connection is closed', async (t) => {
   const wire = await silenceable(t, await newDatabase())
-  const engine = await postgresql(wire.url, 300)
+  const engine = await postgresql(wire.url, undefined, 300)
   t.after(() => engine.close())
   const db = await queriesOver(engine)
   const { reaching } = newReach(engine.isAway)
@@ -98,12 +98,12 @@ test('of two deadlocked transactions, PostgreSQL aborts one, and that one can be
 
 test('a role without a free connection (SQLSTATE 53300) is an outage, and the call returns', async (t) => {
   const url = await newDatabase()
-  const owner = await postgresql(url, 3000)
+  const owner = await postgresql(url, undefined, 3000)
   t.after(() => owner.close())
   const admin = await queriesOver(owner)
   await sql`create role limited login password 'limited' connection limit 0`.execute(admin)
   await sql`grant all on schema public to limited`.execute(admin)
-  const engine = await postgresql(url.replace(/\/\/[^@]*@/, '//limited:limited@'), 3000)
+  const engine = await postgresql(url.replace(/\/\/[^@]*@/, '//limited:limited@'), undefined, 3000)
   t.after(() => engine.close())
   const { reaching } = newReach(engine.isAway)
   const db = await queriesOver(engine)

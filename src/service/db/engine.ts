@@ -4,7 +4,14 @@
  */
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import type { Dialect, Kysely, SelectModifierNode, SqliteDatabase } from 'kysely'
+import type {
+  BinaryOperationNode,
+  Dialect,
+  Kysely,
+  SelectModifierNode,
+  SqliteDatabase,
+} from 'kysely'
+import { DATABASE_DEFAULTS, type DatabaseConfig } from '../../config/database.ts'
 import { StartError } from '../../errors.ts'
 import { prepareFile } from '../../storage/database-file.ts'
 import { guarded } from '../../storage/sqlite.ts'
@@ -160,6 +167,9 @@ function shim(database: DatabaseSync): SqliteDatabase {
   }
 }
 
+/** How a list is compared if it is one parameter, an array. */
+const COMPARED: Readonly<Record<string, string>> = { in: '= any', 'not in': '<> all' }
+
 /**
  * Returns a socket that fails after `silenceMs` milliseconds without data. The driver's own timeout
  * would leave the hanging connection in the pool.
@@ -178,9 +188,16 @@ function listening(silenceMs: number): Socket {
  * @param url may contain a password, so no message may include it
  * @param silenceMs how long the connection may be silent, in milliseconds
  */
-export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<Engine> {
+export async function postgresql(
+  url: string,
+  { prepare }: DatabaseConfig = DATABASE_DEFAULTS,
+  silenceMs = SILENCE_MS,
+): Promise<Engine> {
   // Loaded here because most daemons never use it.
-  const { default: pg } = await import('pg')
+  const [{ default: pg }, { nameFault, namingPool }] = await Promise.all([
+    import('pg'),
+    import('./named-statements.ts'),
+  ])
   const options = {
     connectionString: url,
     connectionTimeoutMillis: PATIENCE_MS,
@@ -217,10 +234,28 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
         await client.end()
       }
     },
-    isAway: isOutage,
+    isAway: (error) => isOutage(error) || nameFault(error) !== null,
     dialect: async () => {
-      const { PostgresDialect } = await import('kysely')
-      return joining(new PostgresDialect({ pool }))
+      const kysely = await import('kysely')
+      const { OperatorNode, PrimitiveValueListNode } = kysely
+      /**
+       * Passes a list as one array. Otherwise the text of a query would depend on the length of its
+       * list, and each length would be planned and prepared separately.
+       */
+      class Compiler extends kysely.PostgresQueryCompiler {
+        protected override visitBinaryOperation(node: BinaryOperationNode): void {
+          const { leftOperand, operator, rightOperand: list } = node
+          const comparison = OperatorNode.is(operator) ? COMPARED[operator.operator] : undefined
+          if (comparison === undefined || !PrimitiveValueListNode.is(list))
+            return super.visitBinaryOperation(node)
+          this.visitNode(leftOperand)
+          this.append(` ${comparison}(`)
+          this.appendValue(list.values)
+          this.append(')')
+        }
+      }
+      const dialect = new kysely.PostgresDialect({ pool: namingPool(pool, prepare) })
+      return joining(Object.assign(dialect, { createQueryCompiler: () => new Compiler() }))
     },
     atomically,
     claim: async (db, name) => {
