@@ -25,6 +25,8 @@ export interface ServiceContext {
   /** How much of a key log or a roster one answer may contain. */
   readonly logPages: PageLimits
   readonly seenOnce: SeenOnce
+  /** Whether `with` queries of the database may write. */
+  readonly writesInWith: boolean
   /**
    * Erases deleted rows from the database file, and deletes the letters to these mailboxes. The
    * mailboxes are in lower case. `isLast`: no account is left on this server. All letters are then

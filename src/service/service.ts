@@ -137,7 +137,8 @@ export async function openService(of: {
     const db = await queriesOver(engine)
     const receiptKey = lazyReceiptKey(db)
     const seenOnce = newSeenOnce({ db, background, now })
-    const settings = { publicUrl, version, started, now }
+    const { writesInWith } = engine
+    const settings = { publicUrl, version, started, now, writesInWith }
     background.run(() => resumeExports(db))
     const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {
       await engine.scrub(db)

@@ -34,12 +34,21 @@ const INT8 = 20
 /** Runs one statement and returns its rows. */
 export type Query = (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
-/** Returns SQL statements for an engine. `id` is the engine's SQL type for ids. */
-export type StatementsFor = (id: string) => readonly string[]
+/**
+ * Returns SQL statements for an engine.
+ * @param id the engine's SQL type for ids
+ * @param unlogged after `create`, makes a table that PostgreSQL does not write to its log. After a
+ *   crash, and in a standby, the table is empty. Empty for SQLite.
+ */
+export type StatementsFor = (id: string, unlogged: string) => readonly string[]
 
 export interface Engine {
   /** The SQL type for ids. It compares byte by byte in every locale, so that ids sort by time. */
   readonly idType: string
+  /** The word for tables that may be empty after a crash; see `StatementsFor`. */
+  readonly unlogged: string
+  /** Whether `with` queries may write. */
+  readonly writesInWith: boolean
   /**
    * Copies the database before a migration; null for PostgreSQL, because its operator makes
    * backups.
@@ -102,6 +111,8 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
   const { joining, atomically } = newTransactions(true)
   return {
     idType: 'text',
+    unlogged: '',
+    writesInWith: false,
     copies,
     lock: ['begin immediate'],
     session: (work) => work(query),
@@ -217,6 +228,8 @@ export async function postgresql(
   const { joining, atomically } = newTransactions(false)
   return {
     idType: 'text collate "C"',
+    unlogged: 'unlogged',
+    writesInWith: true,
     copies: null,
     // The number of the lock is arbitrary, but must be the same in all replicas.
     lock: ['begin', 'select pg_advisory_xact_lock(7215489033114)'],

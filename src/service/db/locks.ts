@@ -8,7 +8,7 @@ import type { Schema } from './schema.ts'
  */
 export async function acquireLock(
   trx: Transaction<Schema>,
-  name: Exclude<Schema['server_secrets']['name'], 'nonce' | 'download links'>,
+  name: Exclude<Schema['server_secrets']['name'], 'download links'>,
 ): Promise<void> {
   await trx
     .insertInto('server_secrets')

@@ -1,6 +1,6 @@
 /**
- * Records used proofs and assertions until they expire. So each is accepted only once, across all
- * replicas.
+ * Records used assertions until they expire. So each is accepted only once, across all replicas.
+ * Used proofs have a table of their own (`proof-epochs.ts`).
  */
 import type { Kysely } from 'kysely'
 import type { Background } from './background.ts'
@@ -19,20 +19,31 @@ export interface SeenOnce {
   first(id: string, until: number): Promise<boolean>
 }
 
-export function newSeenOnce(of: {
+interface Sweeping {
   db: Kysely<Schema>
   background: Background
   now: () => number
-}): SeenOnce {
-  const { db, background, now } = of
-  let swept = 0
+}
 
-  /** Deletes expired values in the background, at most once a minute. */
-  function sweep(at: number): void {
+/**
+ * Returns a function that deletes expired rows of a table in the background, at most once a minute.
+ */
+export function newSweep(
+  { db, background, now }: Sweeping,
+  table: 'seen_once' | 'used_proofs',
+): () => void {
+  let swept = 0
+  return () => {
+    const at = now()
     if (Math.abs(at - swept) < SWEEP_MS) return
     swept = at
-    background.run(() => db.deleteFrom('seen_once').where('expires_at', '<=', at).execute())
+    background.run(() => db.deleteFrom(table).where('expires_at', '<=', at).execute())
   }
+}
+
+export function newSeenOnce(of: Sweeping): SeenOnce {
+  const { db } = of
+  const sweep = newSweep(of, 'seen_once')
 
   return {
     async first(id, until) {
@@ -41,7 +52,7 @@ export function newSeenOnce(of: {
         .values({ id, expires_at: until })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirstOrThrow()
-      sweep(now())
+      sweep()
       return noted === 1n
     },
   }
