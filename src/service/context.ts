@@ -37,6 +37,8 @@ export interface ServiceContext {
    * Returns the base URL of links, without a final slash. Call it only after the server listens.
    */
   readonly publicUrl: () => string
+  /** Whether the server is about to stop, so that it should get no further requests. */
+  readonly isDraining: () => boolean
   readonly version: string
   /** When the server was opened, Unix milliseconds. */
   readonly started: number

@@ -81,6 +81,8 @@ export interface AccountServer {
   as(session: CallerSession): Account
   /** Returns the calls of a device without a session, made in this process. */
   door(visitor: Visitor): UnauthenticatedClient
+  /** From now on, reports that the server is not ready. All requests are still answered. */
+  drain(): void
   close(): Promise<void>
 }
 
@@ -125,6 +127,8 @@ export async function openService(of: {
   const engine = await openEngine(of)
   const { publicUrl, version, now, log, assistant = null, logPages = LOG_PAGES } = of
   const started = now()
+  let draining = false
+  const isDraining = () => draining
   const background = newBackground(log)
   const mail = openMail({ place: of.mail, from: of.from, now })
   const operator = /<([^<>]+)>$/.exec(of.from)?.[1] ?? of.from
@@ -138,7 +142,7 @@ export async function openService(of: {
     const receiptKey = lazyReceiptKey(db)
     const seenOnce = newSeenOnce({ db, background, now })
     const { writesInWith } = engine
-    const settings = { publicUrl, version, started, now, writesInWith }
+    const settings = { publicUrl, version, started, now, writesInWith, isDraining }
     background.run(() => resumeExports(db))
     const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {
       await engine.scrub(db)
@@ -305,6 +309,9 @@ export async function openService(of: {
     // TypeScript cannot check that the bound calls have the groups and names of these types.
     as: (who) => bind(inside, answers, who) as Account,
     door: (visitor) => bind(entrance, open, visitor) as UnauthenticatedClient,
+    drain: () => {
+      draining = true
+    },
     close: async () => {
       closing.abort()
       await background.idle()

@@ -1,9 +1,10 @@
-/** PostgreSQL with faults: no answer, or a deadlock of two transactions. */
+/** PostgreSQL with faults, such as no answer or a deadlock, and the limits of its connections. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { sql } from 'kysely'
+import { DATABASE_DEFAULTS } from '../../src/config/database.ts'
 import { queriesOver } from '../../src/service/db/database.ts'
 import { postgresql } from '../../src/service/db/engine.ts'
 import { newReach } from '../../src/service/db/faults.ts'
@@ -94,6 +95,40 @@ test('of two deadlocked transactions, PostgreSQL aborts one, and that one can be
     failed.map(({ reason }: { reason: { code: string } }) => reason.code),
     ['backend_unavailable'],
   )
+})
+
+for (const [what, more, code] of [
+  ['a statement that waits too long for a lock', { lockTimeoutMs: 50 }, '55P03'],
+  ['a statement that takes too long', { statementTimeoutMs: 50 }, '57014'],
+] as const)
+  test(`${what} is an outage`, async (t) => {
+    const url = await newDatabase()
+    const [engine, other] = [
+      await postgresql(url, { ...DATABASE_DEFAULTS, ...more }),
+      await postgresql(url),
+    ]
+    t.after(() => Promise.all([engine.close(), other.close()]))
+    const [db, holder] = [await queriesOver(engine), await queriesOver(other)]
+    const { reaching } = newReach(engine.isAway)
+    await holder.transaction().execute(async (trx) => {
+      await sql`lock table accounts in access exclusive mode`.execute(trx)
+      const read = reaching(() => db.selectFrom('accounts').select('id').execute())
+      const { cause } = await rejects('backend_unavailable', read)
+      assert.equal((cause as { code?: unknown }).code, code)
+    })
+  })
+
+test('there are at most as many connections as configured', async (t) => {
+  const engine = await postgresql(await newDatabase(), { ...DATABASE_DEFAULTS, poolSize: 3 })
+  t.after(() => engine.close())
+  const db = await queriesOver(engine)
+  const processes = await Promise.all(
+    Array.from({ length: 30 }, async () => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+      return rows[0]!.pid
+    }),
+  )
+  assert.equal(new Set(processes).size, 3)
 })
 
 test('a role without a free connection (SQLSTATE 53300) is an outage, and the call returns', async (t) => {

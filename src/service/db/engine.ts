@@ -201,7 +201,7 @@ function listening(silenceMs: number): Socket {
  */
 export async function postgresql(
   url: string,
-  { prepare }: DatabaseConfig = DATABASE_DEFAULTS,
+  { prepare, poolSize, lockTimeoutMs, statementTimeoutMs }: DatabaseConfig = DATABASE_DEFAULTS,
   silenceMs = SILENCE_MS,
 ): Promise<Engine> {
   // Loaded here because most daemons never use it.
@@ -219,7 +219,14 @@ export async function postgresql(
         id === INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
     },
   }
-  const pool = new pg.Pool({ ...options, stream: () => listening(silenceMs) })
+  const pool = new pg.Pool({
+    ...options,
+    max: poolSize,
+    // Without a value, none is sent: poolers reject parameters that they do not support.
+    ...(lockTimeoutMs > 0 ? { lock_timeout: lockTimeoutMs } : {}),
+    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
+    stream: () => listening(silenceMs),
+  })
   // When a connection breaks, its query fails and the pool removes the connection. An error event
   // is also emitted: by the pool if the connection is idle, otherwise by the connection. Without
   // listeners, these events would end the process.
@@ -288,11 +295,11 @@ export async function postgresql(
 
 /**
  * Error codes for an outage or a conflict. They are from the network, or from PostgreSQL when it
- * stops, starts, has no free connection, or has aborted one of two conflicting transactions
- * (PostgreSQL manual, appendix A).
+ * stops, starts, has no free connection, only reads, waited too long for a lock or for a statement,
+ * or has aborted one of two conflicting transactions (PostgreSQL manual, appendix A).
  */
 const OUTAGE =
-  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|25P03|53300|40001|40P01)$/
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|57014|55P03|25006|25P03|53300|40001|40P01)$/
 /** Messages of the driver's own errors, which have no code. */
 const OUTAGE_SAID =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
