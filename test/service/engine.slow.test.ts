@@ -71,29 +71,49 @@ test('a server stays alive while its database is silent, and reports that it is 
   assert.match(text, /The database did not answer in time\./)
 })
 
-test('of two deadlocked transactions, PostgreSQL aborts one, and that one can be retried', async (t) => {
+test('of two deadlocked transactions, PostgreSQL undoes one, which is repeated', async (t) => {
+  const engine = await postgresql(await newDatabase())
+  t.after(() => engine.close())
+  const db = await queriesOver(engine)
+  await sql`create table counts (id int primary key, n int)`.execute(db)
+  await sql`insert into counts values (1, 0), (2, 0)`.execute(db)
+  const met = [gate(), gate()] as const
+  let runs = 0
+  const both = async (mine: 0 | 1) =>
+    db.transaction().execute(async (trx) => {
+      runs += 1
+      const add = (id: number) => sql`update counts set n = n + 1 where id = ${id}`.execute(trx)
+      await add(mine + 1)
+      met[mine].resolve()
+      await met[1 - mine]!.promise
+      await add(2 - mine)
+    })
+  await Promise.all([both(0), both(1)])
+  const { rows } = await sql<{ n: number }>`select n from counts`.execute(db)
+  assert.deepEqual(
+    rows.map(({ n }) => n),
+    [2, 2],
+  )
+  assert.equal(runs, 3)
+})
+
+test('a transaction that is undone every time is an outage after some attempts', async (t) => {
   const engine = await postgresql(await newDatabase())
   t.after(() => engine.close())
   const db = await queriesOver(engine)
   const { reaching } = newReach(engine.isAway)
-  await sql`create table counts (id int primary key, n int)`.execute(db)
-  await sql`insert into counts values (1, 0), (2, 0)`.execute(db)
-  const met = [gate(), gate()] as const
-  const both = async (mine: 0 | 1) =>
-    reaching(() =>
-      db.transaction().execute(async (trx) => {
-        const add = (id: number) => sql`update counts set n = n + 1 where id = ${id}`.execute(trx)
-        await add(mine + 1)
-        met[mine].resolve()
-        await met[1 - mine]!.promise
-        await add(2 - mine)
-      }),
-    )
-  const outcomes = await Promise.allSettled([both(0), both(1)])
-  const failed = outcomes.filter((outcome) => outcome.status === 'rejected')
-  assert.deepEqual(
-    failed.map(({ reason }: { reason: { code: string } }) => reason.code),
-    ['backend_unavailable'],
+  let runs = 0
+  const undone = sql`do $$ begin raise exception 'undone' using errcode = '40001'; end $$`
+  const transaction = () =>
+    db.transaction().execute(async (trx) => {
+      runs += 1
+      await undone.execute(trx)
+    })
+  await rejects('backend_unavailable', reaching(transaction))
+  assert.ok(runs > 3 && runs < 20, String(runs))
+  await rejects(
+    'backend_unavailable',
+    reaching(() => undone.execute(db)),
   )
 })
 

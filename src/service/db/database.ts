@@ -54,11 +54,20 @@ async function migrated(engine: Engine, log?: Log): Promise<Engine> {
 
 /**
  * Returns the query builder. Concurrent callers are safe with both engines: on SQLite's only
- * connection, one transaction or query runs at a time.
+ * connection, one transaction or query runs at a time. A transaction may run several times, so its
+ * work must not have effects outside the database, except through `afterwards`.
  */
 export async function queriesOver(engine: Engine): Promise<Kysely<Schema>> {
-  const { Kysely } = await import('kysely')
-  return new Kysely<Schema>({ dialect: await engine.dialect() })
+  const kysely = await import('kysely')
+  class Repeating extends kysely.Kysely<Schema> {
+    override transaction() {
+      const once = super.transaction()
+      const execute = once.execute.bind(once)
+      const repeating: typeof execute = (work) => engine.repeating(() => execute(work))
+      return Object.assign(once, { execute: repeating })
+    }
+  }
+  return new Repeating({ dialect: await engine.dialect() })
 }
 
 /**

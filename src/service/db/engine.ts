@@ -68,6 +68,8 @@ export interface Engine {
    * @param db the query builder over `dialect`
    */
   readonly atomically: Transactions['atomically']
+  /** Runs a transaction, again if the engine undid it because of another one. */
+  readonly repeating: Transactions['repeating']
   /**
    * Claims a name until the surrounding transaction ends. Returns false if another transaction has
    * claimed it.
@@ -108,7 +110,11 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
   database.exec('pragma wal_checkpoint(truncate)')
   const query: Query = async (text) => database.prepare(text).all()
   const copies = versionCopies(database, file)
-  const { joining, atomically } = newTransactions(true)
+  const { joining, atomically, repeating } = newTransactions(
+    true,
+    () => false,
+    () => false,
+  )
   return {
     idType: 'text',
     unlogged: '',
@@ -133,6 +139,7 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
       return joining(Object.assign(dialect, { createQueryCompiler: () => new Compiler() }))
     },
     atomically,
+    repeating,
     // SQLite has one transaction at a time, so no other claim can exist.
     claim: async () => true,
     // The write-ahead log and the copies still contain the deleted rows.
@@ -205,9 +212,10 @@ export async function postgresql(
   silenceMs = SILENCE_MS,
 ): Promise<Engine> {
   // Loaded here because most daemons never use it.
-  const [{ default: pg }, { nameFault, namingPool }] = await Promise.all([
+  const [{ default: pg }, { nameFault, namingPool }, { isUndone }] = await Promise.all([
     import('pg'),
     import('./named-statements.ts'),
+    import('./repeating.ts'),
   ])
   const options = {
     connectionString: url,
@@ -232,7 +240,9 @@ export async function postgresql(
   // listeners, these events would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  const { joining, atomically } = newTransactions(false)
+  // A lost statement is not executed, and undoes its transaction.
+  const isRepeatable = (error: unknown) => isUndone(error) || nameFault(error) !== null
+  const { joining, atomically, repeating } = newTransactions(false, isRepeatable, isLost)
   return {
     idType: 'text collate "C"',
     unlogged: 'unlogged',
@@ -254,7 +264,7 @@ export async function postgresql(
         await client.end()
       }
     },
-    isAway: (error) => isOutage(error) || nameFault(error) !== null,
+    isAway: (error) => isOutage(error) || isRepeatable(error),
     dialect: async () => {
       const kysely = await import('kysely')
       const { OperatorNode, PrimitiveValueListNode } = kysely
@@ -278,6 +288,7 @@ export async function postgresql(
       return joining(Object.assign(dialect, { createQueryCompiler: () => new Compiler() }))
     },
     atomically,
+    repeating,
     claim: async (db, name) => {
       const { sql } = await import('kysely')
       // If a replica's host loses power, its connection stays open. This timeout then ends its
@@ -303,6 +314,19 @@ const OUTAGE =
 /** Messages of the driver's own errors, which have no code. */
 const OUTAGE_SAID =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
+
+/** Error codes of a connection that ended, or that PostgreSQL ended when it stopped. */
+const LOST = /^(ECONNRESET|EPIPE|0800[36]|57P0[12])$/
+/** Messages of the driver's own errors for such a connection. */
+const LOST_SAID =
+  /^(Connection terminated( unexpectedly)?$|Client has encountered a connection error)/
+
+/** Returns whether a connection is lost that had been open, so that another one may work. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? LOST.test(code) : LOST_SAID.test(error.message)
+}
 
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false

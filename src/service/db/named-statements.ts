@@ -8,6 +8,7 @@ import { hash, randomUUID } from 'node:crypto'
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import type { DatabaseConfig } from '../../config/database.ts'
+import { isUndone, repeated } from './repeating.ts'
 
 /** The maximum number of named statements in each connection. */
 const MOST_NAMED = 500
@@ -89,7 +90,8 @@ async function keepsNames(client: PoolClient): Promise<boolean> {
 }
 
 /**
- * Returns a pool for the query builder, which names the statements with parameters.
+ * Returns a pool for the query builder, which names the statements with parameters, and repeats a
+ * statement outside a transaction that PostgreSQL undid because of another transaction.
  * @param prepare `on`: always. `off`: never. `auto`: in connections that keep their statements,
  *   until a statement was lost
  */
@@ -100,7 +102,7 @@ export function namingPool(pool: Pool, prepare: DatabaseConfig['prepare']): Post
 
   async function keeps(client: PoolClient): Promise<boolean> {
     if (isOff || prepare === 'on') return !isOff
-    const found = keeping.get(client) ?? (await keepsNames(client))
+    const found = keeping.get(client) ?? (await repeated(() => keepsNames(client), isUndone))
     keeping.set(client, found)
     return found
   }
@@ -126,7 +128,8 @@ export function namingPool(pool: Pool, prepare: DatabaseConfig['prepare']): Post
     async function query(text: string, values: readonly unknown[]) {
       // The status before the query: afterwards, PostgreSQL may have reported only the error.
       const isAlone = client.getTransactionStatus() === 'I'
-      return attempt(text, values, isAlone)
+      if (!isAlone) return attempt(text, values, false)
+      return repeated(() => attempt(text, values, true), isUndone)
     }
 
     const release = (isBroken?: boolean) => client.release(isBroken)
