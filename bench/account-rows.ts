@@ -69,7 +69,7 @@ const FILL = (at: number) => {
     `insert into sessions (id, account_id, device_id, refresh_hash, created_at, last_seen_at, proven)
       select 'ses_' || substr(id, 5), account_id, id, md5('refresh' || id), ${at}, ${at}, 1 from devices`,
     `insert into access_tokens select md5('access' || id), id, ${soon} from sessions`,
-    `insert into seen_once select md5('proof' || id || i), ${soon} from accounts, generate_series(1, 5) as i`,
+    `insert into used_proofs select md5('proof' || id || i), ${soon} from accounts, generate_series(1, 5) as i`,
     `insert into idempotency select id, 'key', md5(id), ${filler(800)}, ${at} from sessions`,
     `insert into connections select 'con_' || substr(id, 5), 1, ${at} from accounts`,
     `insert into memberships select id, 'con_' || substr(id, 5), 'owner', 'A friend', 0, ${at} from accounts`,

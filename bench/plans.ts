@@ -33,8 +33,10 @@ export function tap(): void {
   const query = Reflect.get(prototype, 'query') as (...given: unknown[]) => unknown
   Object.assign(prototype, {
     query(...given: unknown[]) {
-      const [text, values = []] = given
-      if (typeof text === 'string') listener?.({ text, values: values as unknown[] })
+      const [first, values = []] = given
+      if (typeof first === 'string') listener?.({ text: first, values: values as unknown[] })
+      // A named statement has both in its first argument.
+      else if (first instanceof Object && 'name' in first) listener?.(first as unknown as Query)
       return Reflect.apply(query, this, given)
     },
   })

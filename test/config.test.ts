@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../src/config/config.ts'
 import type { Config } from '../src/config/config.ts'
 import { EXIT, StartError } from '../src/errors.ts'
+import { freshFolder } from './keychain/fresh-folder.ts'
 
 type Env = Record<string, string>
 
@@ -41,6 +44,8 @@ test('without variables the defaults apply', () => {
     accountPort: 19822,
     publicUrl: null,
     databaseUrl: null,
+    database: { prepare: 'auto', poolSize: 10, lockTimeoutMs: 0, statementTimeoutMs: 0 },
+    drainMs: 0,
     mail: {
       from: 'countersign@localhost',
       place: { dir: '/home/ada/.local/state/countersign/mail' },
@@ -163,6 +168,18 @@ const accepted: [Env, Partial<Config>][] = [
   [{ SVC_PUBLIC_URL: 'http://[::1]:19822' }, { publicUrl: 'http://[::1]:19822' }],
   [{ SVC_DATABASE_URL: 'postgres://u:p@db/x' }, { databaseUrl: 'postgres://u:p@db/x' }],
   [{ SVC_DATABASE_URL: 'postgresql://a,b/x' }, { databaseUrl: 'postgresql://a,b/x' }],
+  [
+    {
+      SVC_DATABASE_PREPARE: 'off',
+      SVC_DATABASE_POOL_SIZE: '1000',
+      SVC_DATABASE_LOCK_TIMEOUT_MS: '0',
+      SVC_DATABASE_STATEMENT_TIMEOUT_MS: '30000',
+    },
+    {
+      database: { prepare: 'off', poolSize: 1000, lockTimeoutMs: 0, statementTimeoutMs: 30_000 },
+    },
+  ],
+  [{ SVC_DRAIN_MS: '30000' }, { drainMs: 30_000 }],
   [{ SVC_KEYCHAIN: 'os' }, { keychain: 'os' }],
   [{ SVC_KEYCHAIN: 'file' }, { keychain: 'file' }],
   [{ CREDENTIALS_DIRECTORY: '/run/credentials/c' }, { credentialsDir: '/run/credentials/c' }],
@@ -318,6 +335,16 @@ const refused: [Env, RegExp][] = [
   [{ SVC_PUBLIC_URL: 'https://sign.example/?' }, /origin alone/],
   [{ SVC_PUBLIC_URL: 'https://sign.example/#x' }, /origin alone/],
   [{ SVC_KEYCHAIN: 'OS' }, /auto, os, file/],
+  [{ SVC_DATABASE_PREPARE: 'never' }, /auto, on, off/],
+  ...['0', '1001', '-1', '1.5', '1e2', '010', 'ten'].map((value): [Env, RegExp] => [
+    { SVC_DATABASE_POOL_SIZE: value },
+    /whole number from 1 to 1000/,
+  ]),
+  ...['5s', '3600001'].flatMap((value): [Env, RegExp][] => [
+    [{ SVC_DATABASE_LOCK_TIMEOUT_MS: value }, /from 0 to 3600000/],
+    [{ SVC_DATABASE_STATEMENT_TIMEOUT_MS: value }, /from 0 to 3600000/],
+    [{ SVC_DRAIN_MS: value }, /from 0 to 600000/],
+  ]),
   [{ SVC_LOG_LEVEL: 'trace' }, /error, warn, info, debug/],
   ...['two words', 'a'.repeat(201), 'm\u00f6del', 'a\nb'].map((value): [Env, RegExp] => [
     { SVC_ASSISTANT_MODEL: value, SVC_ASSISTANT_URL: 'https://a.example/v1' },
@@ -343,6 +370,23 @@ test('the environment name "embedded" cannot have an address', () => {
   assert.match(message, /^SVC_ENV_EMBEDDED_URL has no effect/)
 })
 
+test('the URL of the database can be in a file', (t) => {
+  const file = join(freshFolder(t), 'url')
+  const env = { SVC_DATABASE_URL_FILE: file }
+  writeFileSync(file, 'postgres://u:canary@db/x\n')
+  assert.equal(readConfig(env, LINUX).databaseUrl, 'postgres://u:canary@db/x')
+  for (const text of ['', 'mysql://u:canary@db/x', 'postgres://u:canary@db/x\ncanary']) {
+    writeFileSync(file, text)
+    const { message, exit } = refusal(env)
+    assert.equal(exit, EXIT.configuration)
+    assert.match(
+      message,
+      /^The content of the file that SVC_DATABASE_URL_FILE names must be a post/,
+    )
+    assert.doesNotMatch(message, /canary/)
+  }
+})
+
 test('only one way of sending mail can be set', () => {
   const { message } = refusal({ SVC_MAIL_DIR: '/m', SVC_SMTP_URL: 'smtp://canary@h' })
   assert.match(message, /^SVC_MAIL_DIR and SVC_SMTP_URL are both set/)
@@ -362,6 +406,9 @@ const secret: Env[] = [
   { SVC_ENV_LIVE_URL: 'https://u:canary@b.example' },
   { SVC_DATABASE_URL: 'mysql://u:canary@db/x' },
   { SVC_DATABASE_URL: 'canary' },
+  { SVC_DATABASE_URL: 'postgres://u:canary@db/x', SVC_DATABASE_URL_FILE: '/canary' },
+  { SVC_DATABASE_URL_FILE: 'postgres://u:canary@db/x' },
+  { SVC_DATABASE_URL_FILE: '/does-not-exist/canary' },
   { SVC_PUBLIC_URL: 'https://u:canary@sign.example' },
   { SVC_PUBLIC_URL: 'https://u:canary@:x' },
   { SVC_TOKEN: 'canary', SVC_TOKEN_FILE: 'canary', SVC_HTTP_PORT: 'x' },

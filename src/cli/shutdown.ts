@@ -174,7 +174,7 @@ const LONGEST_MS = 15_000
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /** The watchdog thread ends the process a little later than the timer of `stop` would. */
-const OVERDUE_MS = LONGEST_MS + 500
+export const OVERDUE_MS = LONGEST_MS + 500
 
 /**
  * Resolves at the first SIGINT or SIGTERM. A second signal ends the process immediately.

@@ -8,6 +8,7 @@ import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
 import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mailConfig } from './accounts.ts'
 import { type AssistantConfig, assistantConfig } from './assistant.ts'
+import { type DatabaseConfig, databaseConfig, databaseUrl } from './database.ts'
 import {
   type Env,
   LOOPBACK,
@@ -23,6 +24,7 @@ import {
   pathOn,
   port,
   read,
+  wholeNumber,
   wrong,
 } from './values.ts'
 import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
@@ -98,6 +100,13 @@ export interface Config {
   readonly publicUrl: string | null
   /** The URL of a PostgreSQL database, which is a secret; null for SQLite in the state folder. */
   readonly databaseUrl: string | null
+  /** The connections to that database. */
+  readonly database: DatabaseConfig
+  /**
+   * How long a stand-alone account server still answers requests after the request to stop, while
+   * it reports that it is not ready, in milliseconds.
+   */
+  readonly drainMs: number
   readonly mail: MailConfig
   /** The assistant's endpoint; null if the built-in handbook answers. */
   readonly assistant: AssistantConfig | null
@@ -121,6 +130,12 @@ const KNOWN = [
   'SVC_ACCOUNT_PORT',
   'SVC_PUBLIC_URL',
   'SVC_DATABASE_URL',
+  'SVC_DATABASE_URL_FILE',
+  'SVC_DATABASE_PREPARE',
+  'SVC_DATABASE_POOL_SIZE',
+  'SVC_DATABASE_LOCK_TIMEOUT_MS',
+  'SVC_DATABASE_STATEMENT_TIMEOUT_MS',
+  'SVC_DRAIN_MS',
   'SVC_MAIL_DIR',
   'SVC_MAIL_FROM',
   'SVC_SMTP_URL',
@@ -186,7 +201,9 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
     accountBind: attempt(() => accountBind(env, publicUrl)),
     accountPort: attempt(() => port(env, 'SVC_ACCOUNT_PORT', 19822)),
     publicUrl,
-    databaseUrl: attempt(() => databaseUrl(env)),
+    databaseUrl: attempt(() => databaseUrl(env, os)),
+    database: attempt(() => databaseConfig(env)),
+    drainMs: attempt(() => wholeNumber(env, 'SVC_DRAIN_MS', { least: 0, most: 600_000 }, 0)),
     mail: attempt(() => mailConfig(env, { os, publicUrl, stateDir: folder })),
     assistant: attempt(() => assistantConfig(env, os)),
     keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
@@ -269,15 +286,6 @@ function home(os: ConfigPlatform): string {
   }
   throw configFault(
     'This user has no home folder to store the state in. Set SVC_STATE_DIR to an absolute path.',
-  )
-}
-
-function databaseUrl(env: Env): string | null {
-  const value = read(env, 'SVC_DATABASE_URL')
-  if (value === null || /^postgres(ql)?:\/\/./.test(value)) return value
-  throw configFault(
-    'SVC_DATABASE_URL must be a postgres:// or postgresql:// URL (its value may hold a password and is not shown). ' +
-      'Leave it unset to use SQLite in the state folder.',
   )
 }
 

@@ -63,6 +63,24 @@ export function port(env: Env, name: string, byDefault: number): number {
 }
 
 /**
+ * Returns the value of a variable, which must be a whole number.
+ * @param range the allowed values, both inclusive
+ * @throws StartError
+ */
+export function wholeNumber(
+  env: Env,
+  name: string,
+  { least, most }: { readonly least: number; readonly most: number },
+  byDefault: number,
+): number {
+  const value = read(env, name)
+  if (value === null) return byDefault
+  const number = /^(0|[1-9]\d{0,9})$/.test(value) ? Number(value) : NaN
+  if (number >= least && number <= most) return number
+  throw wrong(name, value, `it must be a whole number from ${least} to ${most}.`)
+}
+
+/**
  * Returns the value of a variable, which must be one of the allowed words.
  * @throws StartError
  */

@@ -3,6 +3,7 @@
  * one database.
  */
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { listenForAccount } from '../http/account-listener.ts'
@@ -19,14 +20,14 @@ const GRACE_MS = 5_000
  * Opens the account server and starts its listener. The server locks its state folder, which
  * contains the SQLite database and the mail unless configured otherwise. Each replica needs its own
  * state folder.
- * @returns `address`: the URL of the bound address; `close` waits up to five seconds for requests
- *   in progress
+ * @returns `address`: the URL of the bound address; `drain` reports that the server is not ready,
+ *   and waits as long as configured; `close` waits up to five seconds for requests in progress
  * @throws StartError if anything prevents the start
  */
 export async function serveAccount(
   config: Config,
   log: Log,
-): Promise<{ address: string; close(): Promise<void> }> {
+): Promise<{ address: string; drain(): Promise<void>; close(): Promise<void> }> {
   const { stateDir, accountBind, databaseUrl } = config
   const lock = takeLock(stateDir)
   const closers: (() => void | Promise<void>)[] = [() => lock.release()]
@@ -44,6 +45,7 @@ export async function serveAccount(
     const server = await openService({
       url: databaseUrl,
       file: join(stateDir, 'account.db'),
+      database: config.database,
       publicUrl: () => config.publicUrl ?? address,
       mail: config.mail.place,
       from: config.mail.from,
@@ -65,7 +67,11 @@ export async function serveAccount(
       database: databaseUrl === null ? 'sqlite' : 'postgresql',
       version: VERSION,
     })
-    return { address, close }
+    const drain = async () => {
+      server.drain()
+      await setTimeout(config.drainMs)
+    }
+    return { address, drain, close }
   } catch (error) {
     await close()
     throw error

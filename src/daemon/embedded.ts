@@ -30,6 +30,7 @@ export async function embeddedBackend(of: {
   const server = await openService({
     url: databaseUrl,
     file: join(stateDir, 'account.db'),
+    database: config.database,
     publicUrl: () => url,
     version: VERSION,
     now,

@@ -25,6 +25,8 @@ export interface ServiceContext {
   /** How much of a key log or a roster one answer may contain. */
   readonly logPages: PageLimits
   readonly seenOnce: SeenOnce
+  /** Whether `with` queries of the database may write. */
+  readonly writesInWith: boolean
   /**
    * Erases deleted rows from the database file, and deletes the letters to these mailboxes. The
    * mailboxes are in lower case. `isLast`: no account is left on this server. All letters are then
@@ -35,6 +37,8 @@ export interface ServiceContext {
    * Returns the base URL of links, without a final slash. Call it only after the server listens.
    */
   readonly publicUrl: () => string
+  /** Whether the server is about to stop, so that it should get no further requests. */
+  readonly isDraining: () => boolean
   readonly version: string
   /** When the server was opened, Unix milliseconds. */
   readonly started: number

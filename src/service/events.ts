@@ -336,9 +336,12 @@ export function newEvents(
     transaction: async (work) => {
       // The subscribers are loaded before the transaction locks any rows.
       await subscribers()
-      const letters: OutgoingLetter[] = []
-      const after: (() => Promise<void>)[] = []
+      let letters: OutgoingLetter[] = []
+      let after: (() => Promise<void>)[] = []
       const result = await transactionWithMarks(db, async (trx) => {
+        // The transaction may be repeated.
+        letters = []
+        after = []
         const send = (letter: OutgoingLetter) => void letters.push(letter)
         scopes.set(trx, { trx, send, afterCommit: (next) => void after.push(next) })
         return work(trx)

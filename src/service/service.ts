@@ -17,6 +17,7 @@ import { lazily } from '../api/rows.ts'
 import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
 import type { AssistantConfig } from '../config/assistant.ts'
+import type { DatabaseConfig } from '../config/database.ts'
 import type { Log } from '../log.ts'
 import type { Once } from '../storage/idempotency.ts'
 import { newBackground } from './db/background.ts'
@@ -81,6 +82,8 @@ export interface AccountServer {
   as(session: CallerSession): Account
   /** Returns the calls of a device without a session, made in this process. */
   door(visitor: Visitor): UnauthenticatedClient
+  /** From now on, reports that the server is not ready. All requests are still answered. */
+  drain(): void
   close(): Promise<void>
 }
 
@@ -101,16 +104,17 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
 
 /**
  * Opens the account server.
- * @param of `url` and `file`: see `openEngine`; `publicUrl` is called at each use, because the port
- *   may be assigned later; `now` returns Unix milliseconds; `mail`: where mail is delivered;
- *   `ownsMail`: whether only this server writes to the mail folder; `from`: the sender, an address
- *   or `Name <address>`; `assistant`: the endpoint for questions, or null if the built-in handbook
- *   answers them; `logPages` and `wordSizes`: smaller limits, for tests
+ * @param of `url`, `file` and `database`: see `openEngine`; `publicUrl` is called at each use,
+ *   because the port may be assigned later; `now` returns Unix milliseconds; `mail`: where mail is
+ *   delivered; `ownsMail`: whether only this server writes to the mail folder; `from`: the sender,
+ *   an address or `Name <address>`; `assistant`: the endpoint for questions, or null if the
+ *   built-in handbook answers them; `logPages` and `wordSizes`: smaller limits, for tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
   url: string | null
   file: string
+  database?: DatabaseConfig
   publicUrl: () => string
   version: string
   now: () => number
@@ -125,6 +129,8 @@ export async function openService(of: {
   const engine = await openEngine(of)
   const { publicUrl, version, now, log, assistant = null, logPages = LOG_PAGES } = of
   const started = now()
+  let draining = false
+  const isDraining = () => draining
   const background = newBackground(log)
   const mail = openMail({ place: of.mail, from: of.from, now })
   const operator = /<([^<>]+)>$/.exec(of.from)?.[1] ?? of.from
@@ -137,7 +143,8 @@ export async function openService(of: {
     const db = await queriesOver(engine)
     const receiptKey = lazyReceiptKey(db)
     const seenOnce = newSeenOnce({ db, background, now })
-    const settings = { publicUrl, version, started, now }
+    const { writesInWith } = engine
+    const settings = { publicUrl, version, started, now, writesInWith, isDraining }
     background.run(() => resumeExports(db))
     background.run(() => resumeWords(db))
     const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {
@@ -319,6 +326,9 @@ export async function openService(of: {
     // TypeScript cannot check that the bound calls have the groups and names of these types.
     as: (who) => bind(inside, answers, who) as Account,
     door: (visitor) => bind(entrance, open, visitor) as UnauthenticatedClient,
+    drain: () => {
+      draining = true
+    },
     close: async () => {
       closing.abort()
       await background.idle()

@@ -1,9 +1,10 @@
-/** PostgreSQL with faults: no answer, or a deadlock of two transactions. */
+/** PostgreSQL with faults, such as no answer or a deadlock, and the limits of its connections. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { sql } from 'kysely'
+import { DATABASE_DEFAULTS } from '../../src/config/database.ts'
 import { queriesOver } from '../../src/service/db/database.ts'
 import { postgresql } from '../../src/service/db/engine.ts'
 import { newReach } from '../../src/service/db/faults.ts'
@@ -43,7 +44,7 @@ const one = sql<{ n: number }>`select 1 as n`
 
 test('a query without an answer fails as an outage, and its connection is closed', async (t) => {
   const wire = await silenceable(t, await newDatabase())
-  const engine = await postgresql(wire.url, 300)
+  const engine = await postgresql(wire.url, undefined, 300)
   t.after(() => engine.close())
   const db = await queriesOver(engine)
   const { reaching } = newReach(engine.isAway)
@@ -70,40 +71,94 @@ test('a server stays alive while its database is silent, and reports that it is 
   assert.match(text, /The database did not answer in time\./)
 })
 
-test('of two deadlocked transactions, PostgreSQL aborts one, and that one can be retried', async (t) => {
+test('of two deadlocked transactions, PostgreSQL undoes one, which is repeated', async (t) => {
+  const engine = await postgresql(await newDatabase())
+  t.after(() => engine.close())
+  const db = await queriesOver(engine)
+  await sql`create table counts (id int primary key, n int)`.execute(db)
+  await sql`insert into counts values (1, 0), (2, 0)`.execute(db)
+  const met = [gate(), gate()] as const
+  let runs = 0
+  const both = async (mine: 0 | 1) =>
+    db.transaction().execute(async (trx) => {
+      runs += 1
+      const add = (id: number) => sql`update counts set n = n + 1 where id = ${id}`.execute(trx)
+      await add(mine + 1)
+      met[mine].resolve()
+      await met[1 - mine]!.promise
+      await add(2 - mine)
+    })
+  await Promise.all([both(0), both(1)])
+  const { rows } = await sql<{ n: number }>`select n from counts`.execute(db)
+  assert.deepEqual(
+    rows.map(({ n }) => n),
+    [2, 2],
+  )
+  assert.equal(runs, 3)
+})
+
+test('a transaction that is undone every time is an outage after some attempts', async (t) => {
   const engine = await postgresql(await newDatabase())
   t.after(() => engine.close())
   const db = await queriesOver(engine)
   const { reaching } = newReach(engine.isAway)
-  await sql`create table counts (id int primary key, n int)`.execute(db)
-  await sql`insert into counts values (1, 0), (2, 0)`.execute(db)
-  const met = [gate(), gate()] as const
-  const both = async (mine: 0 | 1) =>
-    reaching(() =>
-      db.transaction().execute(async (trx) => {
-        const add = (id: number) => sql`update counts set n = n + 1 where id = ${id}`.execute(trx)
-        await add(mine + 1)
-        met[mine].resolve()
-        await met[1 - mine]!.promise
-        await add(2 - mine)
-      }),
-    )
-  const outcomes = await Promise.allSettled([both(0), both(1)])
-  const failed = outcomes.filter((outcome) => outcome.status === 'rejected')
-  assert.deepEqual(
-    failed.map(({ reason }: { reason: { code: string } }) => reason.code),
-    ['backend_unavailable'],
+  let runs = 0
+  const undone = sql`do $$ begin raise exception 'undone' using errcode = '40001'; end $$`
+  const transaction = () =>
+    db.transaction().execute(async (trx) => {
+      runs += 1
+      await undone.execute(trx)
+    })
+  await rejects('backend_unavailable', reaching(transaction))
+  assert.ok(runs > 3 && runs < 20, String(runs))
+  await rejects(
+    'backend_unavailable',
+    reaching(() => undone.execute(db)),
   )
+})
+
+for (const [what, more, code] of [
+  ['a statement that waits too long for a lock', { lockTimeoutMs: 50 }, '55P03'],
+  ['a statement that takes too long', { statementTimeoutMs: 50 }, '57014'],
+] as const)
+  test(`${what} is an outage`, async (t) => {
+    const url = await newDatabase()
+    const [engine, other] = [
+      await postgresql(url, { ...DATABASE_DEFAULTS, ...more }),
+      await postgresql(url),
+    ]
+    t.after(() => Promise.all([engine.close(), other.close()]))
+    const [db, holder] = [await queriesOver(engine), await queriesOver(other)]
+    const { reaching } = newReach(engine.isAway)
+    await holder.transaction().execute(async (trx) => {
+      await sql`lock table accounts in access exclusive mode`.execute(trx)
+      const read = reaching(() => db.selectFrom('accounts').select('id').execute())
+      const { cause } = await rejects('backend_unavailable', read)
+      assert.equal((cause as { code?: unknown }).code, code)
+    })
+  })
+
+test('there are at most as many connections as configured', async (t) => {
+  const engine = await postgresql(await newDatabase(), { ...DATABASE_DEFAULTS, poolSize: 3 })
+  t.after(() => engine.close())
+  const db = await queriesOver(engine)
+  const processes = await Promise.all(
+    Array.from({ length: 30 }, async () => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
+      return rows[0]!.pid
+    }),
+  )
+  assert.equal(new Set(processes).size, 3)
 })
 
 test('a role without a free connection (SQLSTATE 53300) is an outage, and the call returns', async (t) => {
   const url = await newDatabase()
-  const owner = await postgresql(url, 3000)
+  const owner = await postgresql(url, undefined, 3000)
   t.after(() => owner.close())
   const admin = await queriesOver(owner)
   await sql`create role limited login password 'limited' connection limit 0`.execute(admin)
   await sql`grant all on schema public to limited`.execute(admin)
-  const engine = await postgresql(url.replace(/\/\/[^@]*@/, '//limited:limited@'), 3000)
+  const engine = await postgresql(url.replace(/\/\/[^@]*@/, '//limited:limited@'), undefined, 3000)
   t.after(() => engine.close())
   const { reaching } = newReach(engine.isAway)
   const db = await queriesOver(engine)

@@ -62,6 +62,57 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.deepEqual(seen, { written: ['between'] })
   })
 
+  test('an operation that PostgreSQL undoes is repeated, and its effects happen once', async (t) => {
+    const { once, db, background, write, written, records } = await openReplica(
+      t,
+      await newPostgresPlace(),
+    )
+    const faults = [
+      `do $$ begin raise exception 'undone' using errcode = '40001'; end $$`,
+      'select pg_terminate_backend(pg_backend_pid())',
+    ]
+    let [runs, effects] = [0, 0]
+    const work = async () => {
+      runs += 1
+      await write('x')
+      background.run(async () => void (effects += 1))
+      const fault = faults[runs - 1]
+      if (fault !== undefined) await db.transaction().execute((trx) => sql.raw(fault).execute(trx))
+      return { runs }
+    }
+    assert.deepEqual(await once(KEYED, work), { runs: 3 })
+    assert.deepEqual(await once(KEYED, never), { runs: 3 })
+    await background.idle()
+    assert.deepEqual([await written(), await records(), effects], [['x'], ['k'], 1])
+  })
+
+  test('an operation that loses its connection at the commit is an outage, and is not repeated', async (t) => {
+    const { engine, once, write, written } = await openReplica(t, await newPostgresPlace())
+    const { reaching } = newReach(engine.isAway)
+    await once({ ...KEYED, key: 'before' }, async () => ({}))
+    type Client = { connection: { stream: { destroy(): void } } }
+    const query = Reflect.get(pg.Client.prototype, 'query') as (...given: unknown[]) => unknown
+    t.mock.method(pg.Client.prototype, 'query', function (this: Client, ...given: unknown[]) {
+      const done = Reflect.apply(query, this, given)
+      if (given[0] === 'commit') this.connection.stream.destroy()
+      return done
+    })
+    let runs = 0
+    const operation = once(KEYED, async () => {
+      runs += 1
+      await write('x')
+      return {}
+    })
+    await rejects(
+      'backend_unavailable',
+      reaching(() => operation),
+    )
+    t.mock.reset()
+    assert.equal(runs, 1)
+    // PostgreSQL may or may not have received the commit.
+    assert.ok((await written()).length <= 1)
+  })
+
   test('a silent replica does not lock its key forever', async (t) => {
     const place = await newPostgresPlace()
     const { once, db } = await openReplica(t, place)

@@ -183,7 +183,7 @@ describe('PostgreSQL', () => {
       `insert into access_tokens select 't' || n, 's' || n, ${soon} ${many}`,
       `insert into enrolment_codes select 'l' || n, 'x', null, 0, ${soon},
         case when n <= 900 then 'a' || n || '@example.org' end ${many}`,
-      `insert into seen_once select 'p' || n, ${soon} ${many}`,
+      `insert into used_proofs select 'p' || n, ${soon} ${many}`,
       `insert into connections select 'c' || n, 1, 0 ${many}`,
       `insert into memberships select 'a' || n, 'c' || n, 'owner', 'Bob', 0, 0 ${many}`,
       `insert into envelopes (connection_id, epoch, recipient, envelope, sender)

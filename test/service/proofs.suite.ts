@@ -162,6 +162,45 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
       assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
     })
 
+    test('a proof of an ended epoch is not accepted by any replica, and its error has the new nonce', async () => {
+      await signIn()
+      const replica = await openSubject(place, subject.clock)
+      const all = [subject, replica]
+      const [used, unused, renewal] = [
+        await proofOf(),
+        await proofOf(),
+        await subject.proofOf(ada.keys.auth, RENEWAL),
+      ]
+      const former = await replica.service.nonce()
+      await subject.service.authenticate({ token, proof: used })
+      // Both tables are empty after a crash of PostgreSQL.
+      await hand.db.deleteFrom('used_proofs').execute()
+      await hand.db.deleteFrom('proof_epoch').execute()
+      const nonces = new Set<string>()
+      const { refresh_token } = ada.enrolment.session
+      for (let i = 0; i < 2; i++)
+        for (const { service } of all) {
+          const renew = async () =>
+            service.door(await service.visitor(renewal)).session.renew({ body: { refresh_token } })
+          const calls = [used, unused].map(
+            (proof) => () => service.authenticate({ token, proof }) as Promise<unknown>,
+          )
+          for (const call of [...calls, renew]) {
+            const answer = await challenged('use_dpop_nonce', call())
+            nonces.add(answer['DPoP-Nonce']!)
+          }
+        }
+      assert.equal(nonces.size, 1)
+      assert.ok(!nonces.has(former))
+      for (const { service } of all) {
+        assert.ok(nonces.has(await service.nonce()))
+        const proof = await proofOf()
+        await service.authenticate({ token, proof })
+        await challenged('invalid_dpop_proof', service.authenticate({ token, proof }))
+      }
+      await replica.close()
+    })
+
     test('a jti may have any characters', async () => {
       await signIn()
       // The product’s own library writes short values; RFC 9449 section 4.2 allows any text.
@@ -235,9 +274,18 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
 
     test('the proof of a stranger stores nothing', async () => {
       await signIn()
-      const seen = () => hand.db.selectFrom('seen_once').select('id').orderBy('id').execute()
+      const seen = () => hand.db.selectFrom('used_proofs').select('id').orderBy('id').execute()
       const before = await seen()
       const { refresh_token } = ada.enrolment.session
+      for (const [key, presented] of [
+        [newDeviceKeys().auth, 'x'],
+        [newDeviceKeys().auth, token],
+        [ada.keys.auth, 'x'],
+      ] as const) {
+        const proof = await subject.proofOf(key, { ...GET, token: presented })
+        const call = subject.service.authenticate({ token: presented, proof })
+        await challenged('invalid_token', call)
+      }
       for (const [key, text] of [
         [newDeviceKeys().auth, 'x'],
         [newDeviceKeys().auth, refresh_token],
@@ -262,7 +310,8 @@ export function proofsSuite(name: string, engine: Pick<EngineUnderTest, 'newPlac
 
     test('records of expired proofs are deleted', async () => {
       await signIn()
-      const seen = async () => (await hand.db.selectFrom('seen_once').select('id').execute()).length
+      const seen = async () =>
+        (await hand.db.selectFrom('used_proofs').select('id').execute()).length
       await ada.account.context.read({})
       assert.ok((await seen()) > 0)
       subject.clock.ms += 10 * MINUTE

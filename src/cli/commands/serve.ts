@@ -5,7 +5,7 @@ import { VERSION } from '../../runtime/version.ts'
 import type { Command, Invocation } from '../command.ts'
 import { holderOf } from '../lock-owner.ts'
 import { giveBackMemory } from '../memory.ts'
-import { askedToStop, stop } from '../shutdown.ts'
+import { OVERDUE_MS, askedToStop, stop } from '../shutdown.ts'
 
 const example = (address: string) => `Try it (you can paste these three lines unchanged):
 
@@ -25,15 +25,16 @@ async function runUntilStopped(
   start: (
     settings: Config,
     log: Log,
-  ) => Promise<{ server: Parameters<typeof stop>[0]; text: string }>,
+  ) => Promise<{ server: Parameters<typeof stop>[0]; text: string; drain?: () => Promise<void> }>,
 ): Promise<void> {
   const settings = config()
   const log = newLog(settings.logLevel, (line) => void io.stderr.write(line))
-  const stopped = askedToStop()
-  const { server, text } = await start(settings, log)
+  const stopped = askedToStop(OVERDUE_MS + settings.drainMs)
+  const { server, text, drain } = await start(settings, log)
   io.stdout.write(text)
   giveBackMemory()
   await stopped
+  await drain?.()
   await stop(server, log)
 }
 
@@ -90,6 +91,11 @@ error as JSON lines.
         ? `${JSON.stringify({ account_address: address })}\n`
         : `The account server of Countersign ${VERSION} listens on ${address}\n` +
           `Set this for each daemon: SVC_BACKEND_URL=${settings.publicUrl ?? address}\n`
-      return { server, text }
+      const drain = async () => {
+        if (settings.drainMs === 0) return
+        log('info', 'draining', { ms: settings.drainMs })
+        await server.drain()
+      }
+      return { server, text, drain }
     }),
 }

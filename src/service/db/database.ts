@@ -1,5 +1,6 @@
 /** Opens and migrates the account server's database, and creates its query builder. */
 import type { Kysely } from 'kysely'
+import type { DatabaseConfig } from '../../config/database.ts'
 import { StartError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { damaged, isDamage, unopened } from '../../storage/database-file.ts'
@@ -9,8 +10,8 @@ import type { Schema } from './schema.ts'
 
 /**
  * Opens the database and migrates it to the version of this program.
- * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`; `log` receives a message for a
- *   migration
+ * @param at `url`: a PostgreSQL URL, or null for SQLite in `file`; `database`: the connections to
+ *   PostgreSQL; `log` receives a message for a migration
  * @throws StartError `stateOlder` or `stateNewer` for a database of a version that this program
  *   does not support, which then stays unchanged; `failed` if the database cannot be reached or
  *   opened
@@ -18,12 +19,15 @@ import type { Schema } from './schema.ts'
 export async function openEngine(at: {
   url: string | null
   file: string
+  database?: DatabaseConfig
   log?: Log
 }): Promise<Engine> {
-  const { url, file, log } = at
+  const { url, file, database, log } = at
   try {
     const engine =
-      url === null ? sqlite(file, (found) => requireKnownFile(found, file)) : await postgresql(url)
+      url === null
+        ? sqlite(file, (found) => requireKnownFile(found, file))
+        : await postgresql(url, database)
     return await migrated(engine, log)
   } catch (error) {
     if (error instanceof StartError) throw error
@@ -50,11 +54,20 @@ async function migrated(engine: Engine, log?: Log): Promise<Engine> {
 
 /**
  * Returns the query builder. Concurrent callers are safe with both engines: on SQLite's only
- * connection, one transaction or query runs at a time.
+ * connection, one transaction or query runs at a time. A transaction may run several times, so its
+ * work must not have effects outside the database, except through `afterwards`.
  */
 export async function queriesOver(engine: Engine): Promise<Kysely<Schema>> {
-  const { Kysely } = await import('kysely')
-  return new Kysely<Schema>({ dialect: await engine.dialect() })
+  const kysely = await import('kysely')
+  class Repeating extends kysely.Kysely<Schema> {
+    override transaction() {
+      const once = super.transaction()
+      const execute = once.execute.bind(once)
+      const repeating: typeof execute = (work) => engine.repeating(() => execute(work))
+      return Object.assign(once, { execute: repeating })
+    }
+  }
+  return new Repeating({ dialect: await engine.dialect() })
 }
 
 /**

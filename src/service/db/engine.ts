@@ -4,7 +4,14 @@
  */
 import { Socket } from 'node:net'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import type { Dialect, Kysely, SelectModifierNode, SqliteDatabase } from 'kysely'
+import type {
+  BinaryOperationNode,
+  Dialect,
+  Kysely,
+  SelectModifierNode,
+  SqliteDatabase,
+} from 'kysely'
+import { DATABASE_DEFAULTS, type DatabaseConfig } from '../../config/database.ts'
 import { StartError } from '../../errors.ts'
 import { prepareFile } from '../../storage/database-file.ts'
 import { guarded } from '../../storage/sqlite.ts'
@@ -27,12 +34,21 @@ const INT8 = 20
 /** Runs one statement and returns its rows. */
 export type Query = (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
-/** Returns SQL statements for an engine. `id` is the engine's SQL type for ids. */
-export type StatementsFor = (id: string) => readonly string[]
+/**
+ * Returns SQL statements for an engine.
+ * @param id the engine's SQL type for ids
+ * @param unlogged after `create`, makes a table that PostgreSQL does not write to its log. After a
+ *   crash, and in a standby, the table is empty. Empty for SQLite.
+ */
+export type StatementsFor = (id: string, unlogged: string) => readonly string[]
 
 export interface Engine {
   /** The SQL type for ids. It compares byte by byte in every locale, so that ids sort by time. */
   readonly idType: string
+  /** The word for tables that may be empty after a crash; see `StatementsFor`. */
+  readonly unlogged: string
+  /** Whether `with` queries may write. */
+  readonly writesInWith: boolean
   /**
    * Copies the database before a migration; null for PostgreSQL, because its operator makes
    * backups.
@@ -52,6 +68,8 @@ export interface Engine {
    * @param db the query builder over `dialect`
    */
   readonly atomically: Transactions['atomically']
+  /** Runs a transaction, again if the engine undid it because of another one. */
+  readonly repeating: Transactions['repeating']
   /**
    * Claims a name until the surrounding transaction ends. Returns false if another transaction has
    * claimed it.
@@ -92,9 +110,15 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
   database.exec('pragma wal_checkpoint(truncate)')
   const query: Query = async (text) => database.prepare(text).all()
   const copies = versionCopies(database, file)
-  const { joining, atomically } = newTransactions(true)
+  const { joining, atomically, repeating } = newTransactions(
+    true,
+    () => false,
+    () => false,
+  )
   return {
     idType: 'text',
+    unlogged: '',
+    writesInWith: false,
     copies,
     lock: ['begin immediate'],
     session: (work) => work(query),
@@ -115,6 +139,7 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
       return joining(Object.assign(dialect, { createQueryCompiler: () => new Compiler() }))
     },
     atomically,
+    repeating,
     // SQLite has one transaction at a time, so no other claim can exist.
     claim: async () => true,
     // The write-ahead log and the copies still contain the deleted rows.
@@ -160,6 +185,9 @@ function shim(database: DatabaseSync): SqliteDatabase {
   }
 }
 
+/** How a list is compared if it is one parameter, an array. */
+const COMPARED: Readonly<Record<string, string>> = { in: '= any', 'not in': '<> all' }
+
 /**
  * Returns a socket that fails after `silenceMs` milliseconds without data. The driver's own timeout
  * would leave the hanging connection in the pool.
@@ -178,9 +206,17 @@ function listening(silenceMs: number): Socket {
  * @param url may contain a password, so no message may include it
  * @param silenceMs how long the connection may be silent, in milliseconds
  */
-export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<Engine> {
+export async function postgresql(
+  url: string,
+  { prepare, poolSize, lockTimeoutMs, statementTimeoutMs }: DatabaseConfig = DATABASE_DEFAULTS,
+  silenceMs = SILENCE_MS,
+): Promise<Engine> {
   // Loaded here because most daemons never use it.
-  const { default: pg } = await import('pg')
+  const [{ default: pg }, { nameFault, namingPool }, { isUndone }] = await Promise.all([
+    import('pg'),
+    import('./named-statements.ts'),
+    import('./repeating.ts'),
+  ])
   const options = {
     connectionString: url,
     connectionTimeoutMillis: PATIENCE_MS,
@@ -191,15 +227,26 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
         id === INT8 ? Number : pg.types.getTypeParser(id, format as 'text'),
     },
   }
-  const pool = new pg.Pool({ ...options, stream: () => listening(silenceMs) })
+  const pool = new pg.Pool({
+    ...options,
+    max: poolSize,
+    // Without a value, none is sent: poolers reject parameters that they do not support.
+    ...(lockTimeoutMs > 0 ? { lock_timeout: lockTimeoutMs } : {}),
+    ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
+    stream: () => listening(silenceMs),
+  })
   // When a connection breaks, its query fails and the pool removes the connection. An error event
   // is also emitted: by the pool if the connection is idle, otherwise by the connection. Without
   // listeners, these events would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  const { joining, atomically } = newTransactions(false)
+  // A lost statement is not executed, and undoes its transaction.
+  const isRepeatable = (error: unknown) => isUndone(error) || nameFault(error) !== null
+  const { joining, atomically, repeating } = newTransactions(false, isRepeatable, isLost)
   return {
     idType: 'text collate "C"',
+    unlogged: 'unlogged',
+    writesInWith: true,
     copies: null,
     // The number of the lock is arbitrary, but must be the same in all replicas.
     lock: ['begin', 'select pg_advisory_xact_lock(7215489033114)'],
@@ -217,12 +264,31 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
         await client.end()
       }
     },
-    isAway: isOutage,
+    isAway: (error) => isOutage(error) || isRepeatable(error),
     dialect: async () => {
-      const { PostgresDialect } = await import('kysely')
-      return joining(new PostgresDialect({ pool }))
+      const kysely = await import('kysely')
+      const { OperatorNode, PrimitiveValueListNode } = kysely
+      /**
+       * Passes a list as one array. Otherwise the text of a query would depend on the length of its
+       * list, and each length would be planned and prepared separately.
+       */
+      class Compiler extends kysely.PostgresQueryCompiler {
+        protected override visitBinaryOperation(node: BinaryOperationNode): void {
+          const { leftOperand, operator, rightOperand: list } = node
+          const comparison = OperatorNode.is(operator) ? COMPARED[operator.operator] : undefined
+          if (comparison === undefined || !PrimitiveValueListNode.is(list))
+            return super.visitBinaryOperation(node)
+          this.visitNode(leftOperand)
+          this.append(` ${comparison}(`)
+          this.appendValue(list.values)
+          this.append(')')
+        }
+      }
+      const dialect = new kysely.PostgresDialect({ pool: namingPool(pool, prepare) })
+      return joining(Object.assign(dialect, { createQueryCompiler: () => new Compiler() }))
     },
     atomically,
+    repeating,
     claim: async (db, name) => {
       const { sql } = await import('kysely')
       // If a replica's host loses power, its connection stays open. This timeout then ends its
@@ -240,14 +306,27 @@ export async function postgresql(url: string, silenceMs = SILENCE_MS): Promise<E
 
 /**
  * Error codes for an outage or a conflict. They are from the network, or from PostgreSQL when it
- * stops, starts, has no free connection, or has aborted one of two conflicting transactions
- * (PostgreSQL manual, appendix A).
+ * stops, starts, has no free connection, only reads, waited too long for a lock or for a statement,
+ * or has aborted one of two conflicting transactions (PostgreSQL manual, appendix A).
  */
 const OUTAGE =
-  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|25P03|53300|40001|40P01)$/
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|57014|55P03|25006|25P03|53300|40001|40P01)$/
 /** Messages of the driver's own errors, which have no code. */
 const OUTAGE_SAID =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
+
+/** Error codes of a connection that ended, or that PostgreSQL ended when it stopped. */
+const LOST = /^(ECONNRESET|EPIPE|0800[36]|57P0[12])$/
+/** Messages of the driver's own errors for such a connection. */
+const LOST_SAID =
+  /^(Connection terminated( unexpectedly)?$|Client has encountered a connection error)/
+
+/** Returns whether a connection is lost that had been open, so that another one may work. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' ? LOST.test(code) : LOST_SAID.test(error.message)
+}
 
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -120,7 +120,11 @@ export function onceOver(of: {
       // could deadlock.
       await receiptKey()
       const act = newAct(now())
-      const answer = await engine.atomically(db, () => attempt(keyed, () => work(act), outcome))
+      const answer = await engine.atomically(db, () => {
+        // The transaction may be repeated.
+        delete outcome.refusal
+        return attempt(keyed, () => work(act), outcome)
+      })
       if (answer === null) throw outcome.refusal
       return answer
     } catch (error) {

@@ -9,7 +9,7 @@ import { transactionWithMarks } from './sync-marks.ts'
  */
 export async function acquireLock(
   trx: Transaction<Schema>,
-  name: Exclude<Schema['server_secrets']['name'], 'nonce' | 'download links'>,
+  name: Exclude<Schema['server_secrets']['name'], 'download links'>,
 ): Promise<void> {
   await trx
     .insertInto('server_secrets')

@@ -10,6 +10,7 @@ import { type Migrations, isTooOld, supportedBy, tooOld } from '../../storage/mi
 import { type VersionCopies, versionCopies } from '../../storage/database-copy.ts'
 import type { Engine, Query, StatementsFor } from './engine.ts'
 import { accountVersion11 } from './migrations/011-initial.ts'
+import { accountVersion12 } from './migrations/012-used-proofs.ts'
 import { accountVersion13 } from './migrations/013-sync-marks.ts'
 import { accountVersion14 } from './migrations/014-public-words.ts'
 
@@ -19,6 +20,7 @@ import { accountVersion14 } from './migrations/014-public-words.ts'
  */
 export const ACCOUNT_MIGRATIONS: Migrations<StatementsFor> = [
   accountVersion11,
+  accountVersion12,
   accountVersion13,
   accountVersion14,
 ]
@@ -34,7 +36,7 @@ const LEDGER = `create table if not exists schema_version (
 export const statementsUntil = (version: number): readonly string[] => [
   LEDGER,
   ...ACCOUNT_MIGRATIONS.filter((one) => one.version <= version).flatMap(({ statements }) =>
-    statements('text'),
+    statements('text', ''),
   ),
 ]
 
@@ -95,7 +97,7 @@ export const migrate = (
   migrations: Migrations<StatementsFor> = ACCOUNT_MIGRATIONS,
 ): Promise<void> =>
   engine.session(async (query) => {
-    const { copies, idType } = engine
+    const { copies, idType, unlogged } = engine
     const { newest } = supportedBy(migrations)
 
     /** Applies the next version. Returns false if the database already has the newest version. */
@@ -103,7 +105,7 @@ export const migrate = (
       const current = await applied(query)
       const next = migrations.find(({ version }) => version > current)
       if (next === undefined) return false
-      for (const text of next.statements(idType)) await query(text)
+      for (const text of next.statements(idType, unlogged)) await query(text)
       await query(`insert into schema_version (version) values (${next.version})`)
       return true
     }

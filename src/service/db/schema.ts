@@ -76,6 +76,7 @@ export interface Schema {
   leases: {
     name:
       | 'public words'
+      | 'sweep of used assertions'
       | 'sweep of used proofs'
       | 'sweep of idempotent operations'
       | 'sweep of mailbox claims'
@@ -214,13 +215,25 @@ export interface Schema {
     expires_at: number
   }
   /**
-   * Proofs and assertions that were used, until they expire. Each is accepted once across all
-   * replicas. The table also contains other short-lived marks, such as the places that limit mails
-   * to one mailbox (`mail-allowance.ts`).
+   * Assertions that were used, until they expire. Each is accepted once across all replicas. The
+   * table also contains other short-lived marks, such as the places that limit mails to one mailbox
+   * (`mail-allowance.ts`).
    */
   seen_once: {
     id: string
     expires_at: number
+  }
+  /** Proofs that were used, until they expire (`proof-epochs.ts`). */
+  used_proofs: {
+    id: string
+    expires_at: number
+  }
+  /** The epoch of these proofs, in one row (`proof-epochs.ts`). */
+  proof_epoch: {
+    id: 1
+    epoch: string
+    /** 32 bytes, base64url, from which the nonces of proofs are computed. */
+    secret: string
   }
   /**
    * Marks of what a sync reads, a random number for each part (`sync-marks.ts`). An account has a
@@ -239,7 +252,6 @@ export interface Schema {
   /** Secrets and named locks that all replicas share. */
   server_secrets: {
     name:
-      | 'nonce'
       | 'download links'
       | 'turn of mailed codes'
       | 'turn of handles'

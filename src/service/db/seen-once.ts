@@ -1,6 +1,6 @@
 /**
- * Records used proofs and assertions until they expire. So each is accepted only once, across all
- * replicas.
+ * Records used assertions until they expire. So each is accepted only once, across all replicas.
+ * Used proofs have a table of their own (`proof-epochs.ts`).
  */
 import type { Kysely } from 'kysely'
 import type { Background } from './background.ts'
@@ -22,24 +22,34 @@ export interface SeenOnce {
   sweep(): void
 }
 
-export function newSeenOnce(of: {
+interface Sweeping {
   db: Kysely<Schema>
   background: Background
   now: () => number
-}): SeenOnce {
-  const { db } = of
-  const sweep = newSweep(of, {
-    name: 'sweep of used proofs',
+}
+
+/** Returns a function that deletes expired rows of a table in the background, once a minute. */
+export const newExpirySweep = (
+  of: Sweeping,
+  table: 'seen_once' | 'used_proofs',
+  name: Schema['leases']['name'],
+): (() => void) =>
+  newSweep(of, {
+    name,
     everyMs: SWEEP_MS,
     batch: (at, most) =>
-      db
-        .deleteFrom('seen_once')
+      of.db
+        .deleteFrom(table)
         .where('expires_at', '<=', at)
-        .where('id', 'in', (of) =>
-          of.selectFrom('seen_once').select('id').where('expires_at', '<=', at).limit(most),
+        .where('id', 'in', (query) =>
+          query.selectFrom(table).select('id').where('expires_at', '<=', at).limit(most),
         )
         .executeTakeFirstOrThrow(),
   })
+
+export function newSeenOnce(of: Sweeping): SeenOnce {
+  const { db } = of
+  const sweep = newExpirySweep(of, 'seen_once', 'sweep of used assertions')
 
   return {
     sweep,

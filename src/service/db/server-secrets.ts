@@ -13,10 +13,7 @@ import type { Schema } from './schema.ts'
  * server reads it once.
  * @returns the function; after a failure, the next call tries again
  */
-export function newServerSecret(
-  db: Kysely<Schema>,
-  name: 'nonce' | 'download links',
-): () => Promise<Buffer> {
+export function newServerSecret(db: Kysely<Schema>, name: 'download links'): () => Promise<Buffer> {
   async function open(): Promise<Buffer> {
     await db
       .insertInto('server_secrets')

@@ -3,6 +3,9 @@
  * that transaction. Each transaction that the operation begins becomes a savepoint (a "part"), so
  * that a failed part can be rolled back without the rest; without a savepoint, PostgreSQL would
  * reject all later queries. Queries of other requests are not affected.
+ *
+ * If the database undoes a transaction because of another one, the transaction is repeated. Effects
+ * outside the database wait for the commit (`afterwards`), so they happen once.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type {
@@ -13,6 +16,7 @@ import type {
   Kysely,
   Transaction,
 } from 'kysely'
+import { repeated } from './repeating.ts'
 
 /** Returns a queue that admits one caller at a time, in the order of arrival. */
 function newQueue() {
@@ -97,22 +101,41 @@ export interface Transactions {
   readonly joining: (dialect: Dialect) => Dialect
   /**
    * Runs work in one transaction, which is rolled back if `work` throws. Inside another
-   * transaction, it becomes a part of that transaction.
+   * transaction, it becomes a part of that transaction. The work may run several times.
    * @param db the query builder. Its dialect must come from `joining`.
    */
   readonly atomically: <T, S>(db: Kysely<S>, work: () => Promise<T>) => Promise<T>
+  /**
+   * Runs a whole transaction, again if the database undid it because of another one. Inside another
+   * transaction it runs once, because that transaction is undone as well.
+   */
+  readonly repeating: <T>(transaction: () => Promise<T>) => Promise<T>
 }
 
 /**
  * Creates the transactions of one engine.
  * @param single whether the engine has only one connection, which transactions and queries use one
  *   after the other
+ * @param isUndone whether an error means that the database has undone the transaction because of
+ *   another one
+ * @param isLost whether an error means that the connection is lost. Then the database has undone
+ *   the transaction, unless it was being committed.
  */
-export function newTransactions(single: boolean): Transactions {
+export function newTransactions(
+  single: boolean,
+  isUndone: (error: unknown) => boolean,
+  isLost: (error: unknown) => boolean,
+): Transactions {
   const storage = new AsyncLocalStorage<Surrounding>()
   /** The part to which the running code belongs, if any. */
   const parts = new AsyncLocalStorage<symbol>()
   const joined = new WeakMap<DatabaseConnection, Surrounding>()
+  /** The outermost transaction around the running code, which alone is repeated. */
+  const repeats = new AsyncLocalStorage<{ over: boolean }>()
+  /** Errors of commits, after which it is not known whether the database has committed. */
+  const uncertain = new WeakSet<object>()
+  const isRepeatable = (error: unknown) =>
+    isUndone(error) || (isLost(error) && !uncertain.has(error as object))
 
   function surround<S>(trx: Transaction<S>): Surrounding {
     const surrounding: Surrounding = {
@@ -190,22 +213,42 @@ export function newTransactions(single: boolean): Transactions {
         const { isolationLevel = 'read committed' } = settings
         return driver.beginTransaction(connection, { ...settings, isolationLevel })
       },
-      commitTransaction: (connection) =>
-        joined.has(connection)
-          ? say(connection, PART.commit)
-          : driver.commitTransaction(connection),
+      commitTransaction: async (connection) => {
+        if (joined.has(connection)) return say(connection, PART.commit)
+        try {
+          await driver.commitTransaction(connection)
+        } catch (error) {
+          if (error instanceof Error) uncertain.add(error)
+          throw error
+        }
+      },
       rollbackTransaction: async (connection) => {
         const part = joined.has(connection)
-        if (!part && !single) return driver.rollbackTransaction(connection)
+        const rollback =
+          !part && !single
+            ? driver.rollbackTransaction(connection)
+            : say(connection, part ? PART.rollback : ['rollback'])
         // If the disk is full, SQLite has already rolled back, and a broken connection has nothing
         // to roll back. An error of this rollback is ignored, so that the original error is
         // reported.
-        await say(connection, part ? PART.rollback : ['rollback']).catch(() => undefined)
+        await rollback.catch(() => undefined)
       },
     }
   }
 
+  const repeating: Transactions['repeating'] = async (transaction) => {
+    if (repeats.getStore()?.over === false) return transaction()
+    const outermost = { over: false }
+    try {
+      return await repeated(() => repeats.run(outermost, transaction), isRepeatable)
+    } finally {
+      outermost.over = true
+    }
+  }
+
   return {
+    repeating,
+
     joining: (dialect) => ({
       createAdapter: () => {
         const adapter = dialect.createAdapter()
@@ -218,21 +261,22 @@ export function newTransactions(single: boolean): Transactions {
       createQueryCompiler: () => dialect.createQueryCompiler(),
     }),
 
-    atomically: (db, work) => {
-      const act: Act = { after: [], end: null }
-      const running = db.transaction().execute(async (trx) => {
-        const surrounding = surround(trx)
-        try {
-          return await storage.run(surrounding, () => acts.run(act, work))
-        } finally {
-          // Waits for parts that are still running. Otherwise an unfinished part would be
-          // committed, or would fail outside a transaction.
-          await surrounding.queue.enter()
-          surrounding.over = true
-          surrounding.queue.leave()
-        }
-      })
-      return ended(act, running)
-    },
+    atomically: (db, work) =>
+      repeating(() => {
+        const act: Act = { after: [], end: null }
+        const running = db.transaction().execute(async (trx) => {
+          const surrounding = surround(trx)
+          try {
+            return await storage.run(surrounding, () => acts.run(act, work))
+          } finally {
+            // Waits for parts that are still running. Otherwise an unfinished part would be
+            // committed, or would fail outside a transaction.
+            await surrounding.queue.enter()
+            surrounding.over = true
+            surrounding.queue.leave()
+          }
+        })
+        return ended(act, running)
+      }),
   }
 }

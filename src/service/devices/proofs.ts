@@ -1,14 +1,17 @@
 /**
  * Proofs of possession (RFC 9449, DPoP). Each request of a device carries a new proof. Replicas
- * share the nonce secret and the list of used proofs, so a proof is accepted once across all
- * replicas.
+ * share the nonce secret and the table of used proofs, so a proof is accepted once across all
+ * replicas. A use is recorded only in the epoch of the proof's nonce, so a proof is also not
+ * accepted again after PostgreSQL has emptied that table (`db/proof-epochs.ts`).
  */
 import { createHmac, hash } from 'node:crypto'
 import { verifyProof } from '../../crypto/jose/dpop.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
-import { newServerSecret } from '../db/server-secrets.ts'
+import { compiledOnce } from '../db/compiled.ts'
+import { newProofEpochs } from '../db/proof-epochs.ts'
+import { newExpirySweep } from '../db/seen-once.ts'
 
 /** A nonce is valid for at least this long and at most twice as long, in milliseconds. */
 const SLOT_MS = 120_000
@@ -30,6 +33,16 @@ export interface ValidProof {
   /** RFC 7638 thumbprint of the key. */
   readonly thumbprint: string
   readonly jti: string
+  /** The epoch of the nonce. */
+  readonly epoch: string
+}
+
+/** The use of a proof: a row of `used_proofs`, and the epoch in which it is recorded. */
+export interface ProofUse {
+  readonly useId: string
+  /** Unix milliseconds. */
+  readonly useExpires: number
+  readonly epoch: string
 }
 
 export interface Proofs {
@@ -46,7 +59,29 @@ export interface Proofs {
    * replica.
    */
   readonly use: (shown: ValidProof) => Promise<void>
+  /** Returns the use of a proof, for a query that records it itself. */
+  readonly useOf: (shown: ValidProof) => ProofUse
+  /**
+   * Returns the error for a use that was not recorded: the proof was used before, or the epoch of
+   * its nonce has ended.
+   */
+  readonly unrecorded: (use: ProofUse) => Promise<AppError>
 }
+
+/** Records a use, if it is the first one in its epoch, and returns its id. */
+export const recordUse = compiledOnce((db, { useId, useExpires, epoch }: ProofUse) =>
+  db
+    .insertInto('used_proofs')
+    .columns(['id', 'expires_at'])
+    .expression((of) =>
+      of
+        .selectFrom('proof_epoch')
+        .select([of.val(useId).as('id'), of.val(useExpires).as('expires_at')])
+        .where('epoch', '=', epoch),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('used_proofs.id'),
+)
 
 /** Returns the challenge header for a 401 (RFC 9449 section 7.1). */
 export const challenge = (
@@ -62,39 +97,65 @@ export function newProofs({
   db,
   now,
   publicUrl,
-  seenOnce,
-}: Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'seenOnce'>): Proofs {
-  const secret = newServerSecret(db, 'nonce')
+  background,
+}: Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'background'>): Proofs {
+  const epochs = newProofEpochs(db)
+  const sweep = newExpirySweep({ db, background, now }, 'used_proofs', 'sweep of used proofs')
 
   /** Returns the nonce of a time slot. Every replica computes the same nonce, so none is stored. */
-  async function nonceOf(slot: number): Promise<string> {
-    const mac = createHmac('sha256', await secret())
-    return mac.update(`nonce ${slot}`).digest().subarray(0, 16).toString('base64url')
-  }
+  const nonceOf = (secret: Buffer, slot: number) =>
+    createHmac('sha256', secret)
+      .update(`nonce ${slot}`)
+      .digest()
+      .subarray(0, 16)
+      .toString('base64url')
 
-  const slotNow = () => Math.floor(now() / SLOT_MS)
-  let latest = { slot: -1, nonce: '' }
+  let latest = { epoch: '', slot: -1, nonce: '', previous: '' }
 
   /**
-   * Returns the nonce of the current slot. It is cached, because every answer to a proof carries
-   * it.
+   * Returns the nonces of the current and the previous slot. They are cached, because every answer
+   * to a proof carries the current one.
    */
-  async function nonceNow(): Promise<string> {
-    const slot = slotNow()
-    if (latest.slot !== slot) latest = { slot, nonce: await nonceOf(slot) }
-    return latest.nonce
+  async function noncesNow(): Promise<typeof latest> {
+    const slot = Math.floor(now() / SLOT_MS)
+    const { epoch, secret } = await epochs.current()
+    if (latest.slot !== slot || latest.epoch !== epoch) {
+      const [nonce, previous] = [nonceOf(secret, slot), nonceOf(secret, slot - 1)]
+      latest = { epoch, slot, nonce, previous }
+    }
+    return latest
   }
 
-  async function requireNonce(nonce: string | null): Promise<void> {
-    const current = await nonceNow()
-    if (nonce === current || (nonce !== null && nonce === (await nonceOf(slotNow() - 1)))) return
-    throw new AppError('invalid_token', 'The proof does not contain the server’s newest nonce.', {
+  const nonceRequired = (current: string) =>
+    new AppError('invalid_token', 'The proof does not contain the server’s newest nonce.', {
       headers: { ...challenge('use_dpop_nonce'), 'DPoP-Nonce': current },
     })
+
+  /** Returns the epoch of a nonce. */
+  async function requireNonce(found: string | null): Promise<string> {
+    const { epoch, nonce, previous } = await noncesNow()
+    if (found !== nonce && found !== previous) throw nonceRequired(nonce)
+    return epoch
   }
 
+  const useOf: Proofs['useOf'] = ({ thumbprint, jti, epoch }) => {
+    sweep()
+    return {
+      useId: hash('sha256', `proof ${thumbprint} ${jti}`, 'hex'),
+      useExpires: now() + REPLAY_MS,
+      epoch,
+    }
+  }
+
+  const unrecorded: Proofs['unrecorded'] = async ({ epoch }) =>
+    (await epochs.hasEnded(epoch))
+      ? nonceRequired((await noncesNow()).nonce)
+      : refused('This proof was used before. Create a new one for each request.')
+
   return {
-    nonce: nonceNow,
+    nonce: async () => (await noncesNow()).nonce,
+    useOf,
+    unrecorded,
 
     verify: async ({ text, method, path }, accessToken) => {
       try {
@@ -106,18 +167,17 @@ export function newProofs({
           accessToken,
           now: at,
         })
-        await requireNonce(nonce)
-        return { thumbprint, jti }
+        return { thumbprint, jti, epoch: await requireNonce(nonce) }
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
         throw refused(`The DPoP proof is not valid: ${error.message}.`, error)
       }
     },
 
-    use: async ({ thumbprint, jti }) => {
-      const id = hash('sha256', `proof ${thumbprint} ${jti}`, 'hex')
-      if (!(await seenOnce.first(id, now() + REPLAY_MS)))
-        throw refused('This proof was used before. Create a new one for each request.')
+    use: async (shown) => {
+      const use = useOf(shown)
+      const { rows } = await recordUse(db, use)
+      if (rows.length === 0) throw await unrecorded(use)
     },
   }
 }

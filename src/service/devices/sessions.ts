@@ -6,16 +6,24 @@
  * either.
  */
 import { hash, randomBytes } from 'node:crypto'
-import type { Kysely } from 'kysely'
+import type { Kysely, QueryCreator } from 'kysely'
 import type { SessionTokens as Tokens } from '../../api/device/enrolment.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Open, Service, CallerSession, Visitor } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
+import { compiledOnce } from '../db/compiled.ts'
 import { deviceOf } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { requireActiveMachine } from './machines.ts'
-import { challenge, type Proof, type Proofs, type ValidProof } from './proofs.ts'
+import {
+  challenge,
+  type Proof,
+  type Proofs,
+  type ProofUse,
+  recordUse,
+  type ValidProof,
+} from './proofs.ts'
 import type { Schema } from '../db/schema.ts'
 
 const ACCESS_MS = 3_600_000
@@ -114,12 +122,81 @@ const ended = () =>
     },
   )
 
+/** An access token with its proof. */
+interface Presented extends ProofUse {
+  readonly tokenHash: string
+  /** RFC 7638 thumbprint of the proof's key. */
+  readonly thumbprint: string
+  readonly at: number
+}
+
+const sessionOf = (db: QueryCreator<Schema>, { tokenHash, thumbprint, at }: Presented) =>
+  db
+    .selectFrom('access_tokens')
+    .innerJoin('sessions', 'sessions.id', 'session_id')
+    .innerJoin('devices', 'devices.id', 'device_id')
+    .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
+    .select([
+      'sessions.id',
+      'sessions.account_id',
+      'kind',
+      'device_id',
+      'last_seen_at',
+      'proven',
+      'approved_at',
+    ])
+    .where('access_tokens.hash', '=', tokenHash)
+    .where('access_tokens.expires_at', '>', at)
+    .where('auth_kid', '=', thumbprint)
+    .where('revoked_at', 'is', null)
+
+const readSession = compiledOnce((db, of: Presented) => sessionOf(db, of))
+
+/** Does in one statement what `sessionWithUse` describes. */
+const readSessionWithUse = compiledOnce((db, of: Presented) =>
+  db
+    .with('session', (query) => sessionOf(query, of))
+    .with('used', (query) =>
+      query
+        .insertInto('used_proofs')
+        .columns(['id', 'expires_at'])
+        .expression((is) =>
+          is
+            .selectFrom(['session', 'proof_epoch'])
+            .select([is.val(of.useId).as('id'), is.val(of.useExpires).as('expires_at')])
+            .where('epoch', '=', of.epoch),
+        )
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('used_proofs.id as use_id'),
+    )
+    .selectFrom('session')
+    .leftJoin('used', (join) => join.onTrue())
+    .selectAll('session')
+    .select('use_id'),
+)
+
+/**
+ * Returns the session of a token and a proof. Records the use of the proof only if there is such a
+ * session, so that callers without a session cannot cause writes.
+ * @returns `use_id` is null if the use was not recorded, because it is not the first
+ */
+async function sessionWithUse(
+  { db, writesInWith }: Pick<ServiceContext, 'db' | 'writesInWith'>,
+  of: Presented,
+) {
+  if (writesInWith) return (await readSessionWithUse(db, of)).rows[0]
+  const [row] = (await readSession(db, of)).rows
+  if (row === undefined) return undefined
+  const [use] = (await recordUse(db, of)).rows
+  return { ...row, use_id: use?.id ?? null }
+}
+
 /**
  * Returns the session that an access token and its proof belong to.
  * @throws AppError `invalid_token`
  */
 export async function authenticate(
-  { db, now }: Pick<ServiceContext, 'db' | 'now'>,
+  { db, now, writesInWith }: Pick<ServiceContext, 'db' | 'now' | 'writesInWith'>,
   proofs: Proofs,
   { token, proof }: { token: string; proof: Proof | null },
 ): Promise<CallerSession & { scope: 'session' | 'device' }> {
@@ -135,30 +212,16 @@ export async function authenticate(
   // The proof is verified first, because that needs no query.
   const shown = await proofs.verify(proof, token)
   const at = now()
-  const row = await db
-    .selectFrom('access_tokens')
-    .innerJoin('sessions', 'sessions.id', 'session_id')
-    .innerJoin('devices', 'devices.id', 'device_id')
-    .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
-    .select([
-      'sessions.id',
-      'sessions.account_id',
-      'kind',
-      'device_id',
-      'last_seen_at',
-      'proven',
-      'approved_at',
-    ])
-    .where('access_tokens.hash', '=', hashed(token))
-    .where('access_tokens.expires_at', '>', at)
-    .where('auth_kid', '=', shown.thumbprint)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst()
+  const use = proofs.useOf(shown)
+  const row = await sessionWithUse(
+    { db, writesInWith },
+    { tokenHash: hashed(token), thumbprint: shown.thumbprint, at, ...use },
+  )
   // A token that is bound to another key gets the same error, so that the error reveals nothing
   // about a stolen token.
   if (row === undefined) throw ended()
   if (row.kind === 'machine') await requireActiveMachine(db, row.account_id)
-  await proofs.use(shown)
+  if (row.use_id === null) throw await proofs.unrecorded(use)
   const seen = row.last_seen_at <= at - SEEN_MS ? at : row.last_seen_at
   if (row.proven === 0 || seen !== row.last_seen_at)
     await db

@@ -112,7 +112,13 @@ async function soon(answer: Promise<unknown>): Promise<void> {
   }
 }
 
-export const siteHealth = ({ db, version, started, now }: ServiceContext): Open['siteHealth'] => {
+export const siteHealth = ({
+  db,
+  version,
+  started,
+  now,
+  isDraining,
+}: ServiceContext): Open['siteHealth'] => {
   const read: Open['siteHealth']['read'] = async () => ({
     status: 'ok',
     version,
@@ -121,6 +127,11 @@ export const siteHealth = ({ db, version, started, now }: ServiceContext): Open[
   return {
     read,
     ready: async (input, visitor) => {
+      if (isDraining())
+        throw new AppError(
+          'backend_unavailable',
+          'This server is about to stop. Send requests to another server.',
+        )
       await soon(db.selectFrom('receipt_key').select('id').executeTakeFirst())
       return read(input, visitor)
     },

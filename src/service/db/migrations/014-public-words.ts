@@ -4,27 +4,23 @@ import type { StatementsFor } from '../engine.ts'
 /** Leases of jobs, and the words of public codes by window. */
 export const accountVersion14: Migration<StatementsFor> = {
   version: 14,
-  statements: (id) => {
-    // PostgreSQL empties unlogged tables after a crash. Both tables of words are then empty, and
-    // the words are computed again. SQLite has no such tables.
-    const table = id === 'text' ? 'table' : 'unlogged table'
-    return [
-      `create table leases (
-        name text primary key,
-        owner ${id} not null,
-        until bigint not null
-      )`,
-      `create ${table} public_word_windows (
-        "window" bigint primary key,
-        turn bigint not null
-      )`,
-      `create ${table} public_words (
-        "window" bigint not null,
-        first_word integer not null,
-        turn bigint not null,
-        entries bytea not null,
-        primary key ("window", first_word, turn)
-      )`,
-    ]
-  },
+  // After a crash of PostgreSQL, both tables of words are empty, and the words are computed again.
+  statements: (id, unlogged) => [
+    `create table leases (
+      name text primary key,
+      owner ${id} not null,
+      until bigint not null
+    )`,
+    `create ${unlogged} table public_word_windows (
+      "window" bigint primary key,
+      turn bigint not null
+    )`,
+    `create ${unlogged} table public_words (
+      "window" bigint not null,
+      first_word integer not null,
+      turn bigint not null,
+      entries bytea not null,
+      primary key ("window", first_word, turn)
+    )`,
+  ],
 }
