@@ -23,6 +23,7 @@ import {
   pathOn,
   port,
   read,
+  wholeNumber,
   wrong,
 } from './values.ts'
 import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
@@ -51,6 +52,18 @@ type KeychainChoice = (typeof KEYCHAINS)[number]
  * The names or uids have not been looked up. `any` means that every user of the machine may use it.
  */
 export type TokenUsers = { readonly any: true } | { readonly names: readonly string[] }
+
+/** How many mailed sign-in codes may be valid at the same time. */
+export interface MailedCodes {
+  readonly ofServer: number
+  /** For all addresses of one domain; null if only the limit of the server applies. */
+  readonly ofDomain: number | null
+}
+
+/** More codes than this would use too many of the million locators of codes. */
+const MOST_CODES = 100_000
+const SERVER_CODES = { most: MOST_CODES, byDefault: 1000 }
+const DOMAIN_CODES = { most: MOST_CODES, byDefault: null }
 
 export interface Config {
   /** The address that the API listens on, which must be a loopback address. */
@@ -99,6 +112,7 @@ export interface Config {
   /** The URL of a PostgreSQL database, which is a secret; null for SQLite in the state folder. */
   readonly databaseUrl: string | null
   readonly mail: MailConfig
+  readonly mailedCodes: MailedCodes
   /** The assistant's endpoint; null if the built-in handbook answers. */
   readonly assistant: AssistantConfig | null
   readonly keychain: KeychainChoice
@@ -124,6 +138,8 @@ const KNOWN = [
   'SVC_MAIL_DIR',
   'SVC_MAIL_FROM',
   'SVC_SMTP_URL',
+  'SVC_MAILED_CODES',
+  'SVC_MAILED_CODES_PER_DOMAIN',
   'SVC_ASSISTANT_URL',
   'SVC_ASSISTANT_KEY_FILE',
   'SVC_ASSISTANT_MODEL',
@@ -188,6 +204,7 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
     publicUrl,
     databaseUrl: attempt(() => databaseUrl(env)),
     mail: attempt(() => mailConfig(env, { os, publicUrl, stateDir: folder })),
+    mailedCodes: attempt(() => mailedCodes(env)),
     assistant: attempt(() => assistantConfig(env, os)),
     keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
@@ -280,6 +297,12 @@ function databaseUrl(env: Env): string | null {
       'Leave it unset to use SQLite in the state folder.',
   )
 }
+
+const mailedCodes = (env: Env): MailedCodes =>
+  Object.freeze({
+    ofServer: wholeNumber(env, 'SVC_MAILED_CODES', SERVER_CODES),
+    ofDomain: wholeNumber(env, 'SVC_MAILED_CODES_PER_DOMAIN', DOMAIN_CODES),
+  })
 
 function tokenUsers(env: Env): TokenUsers {
   const value = read(env, 'SVC_TOKEN_USERS')

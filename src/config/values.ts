@@ -63,6 +63,21 @@ export function port(env: Env, name: string, byDefault: number): number {
 }
 
 /**
+ * Returns a whole number from 1 to `most`; `byDefault` if the variable is not set.
+ * @throws StartError
+ */
+export function wholeNumber<T extends number | null>(
+  env: Env,
+  name: string,
+  { most, byDefault }: { most: number; byDefault: T },
+): number | T {
+  const value = read(env, name)
+  if (value === null) return byDefault
+  if (/^[1-9]\d{0,8}$/.test(value) && Number(value) <= most) return Number(value)
+  throw wrong(name, value, `it must be a whole number from 1 to ${most}.`)
+}
+
+/**
  * Returns the value of a variable, which must be one of the allowed words.
  * @throws StartError
  */
