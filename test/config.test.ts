@@ -50,6 +50,7 @@ test('without variables the defaults apply', () => {
       from: 'countersign@localhost',
       place: { dir: '/home/ada/.local/state/countersign/mail' },
     },
+    mailedCodes: { ofServer: 1000, ofDomain: null },
     assistant: null,
     keychain: 'auto',
     credentialsDir: null,
@@ -78,6 +79,10 @@ const accepted: [Env, Partial<Config>][] = [
   [{ SVC_HTTP_PORT: '0' }, { port: 0 }],
   [{ SVC_HTTP_PORT: '65535' }, { port: 65535 }],
   [{ SVC_HTTP_PORT: '' }, { port: 19821 }],
+  [
+    { SVC_MAILED_CODES: '5000', SVC_MAILED_CODES_PER_DOMAIN: '1' },
+    { mailedCodes: { ofServer: 5000, ofDomain: 1 } },
+  ],
   [
     { SVC_ACCOUNT_BIND: '::1', SVC_ACCOUNT_PORT: '1' },
     { accountBind: '::1', accountPort: 1 },
@@ -306,6 +311,10 @@ const refused: [Env, RegExp][] = [
     /0 to 65535/,
   ]),
   [{ SVC_ACCOUNT_PORT: '70000' }, /0 to 65535/],
+  ...['0', '-1', '1.5', '100001', '1e3', 'all'].flatMap((value): [Env, RegExp][] => [
+    [{ SVC_MAILED_CODES: value }, /SVC_MAILED_CODES is ".*": .*from 1 to 100000/],
+    [{ SVC_MAILED_CODES_PER_DOMAIN: value }, /_PER_DOMAIN is ".*": .*from 1 to 100000/],
+  ]),
   [{ SVC_STATE_DIR: 'state' }, /absolute/],
   [{ STATE_DIRECTORY: 'state' }, /absolute/],
   [{ RUNTIME_DIRECTORY: 'run' }, /absolute/],

@@ -54,6 +54,17 @@ type KeychainChoice = (typeof KEYCHAINS)[number]
  */
 export type TokenUsers = { readonly any: true } | { readonly names: readonly string[] }
 
+/** How many mailed sign-in codes may be valid at the same time. */
+export interface MailedCodes {
+  readonly ofServer: number
+  /** For all addresses of one domain; null if only the limit of the server applies. */
+  readonly ofDomain: number | null
+}
+
+/** More codes than this would use too many of the million locators of codes. */
+const MOST_CODES = 100_000
+const CODES = { least: 1, most: MOST_CODES }
+
 export interface Config {
   /** The address that the API listens on, which must be a loopback address. */
   readonly bind: string
@@ -108,6 +119,7 @@ export interface Config {
    */
   readonly drainMs: number
   readonly mail: MailConfig
+  readonly mailedCodes: MailedCodes
   /** The assistant's endpoint; null if the built-in handbook answers. */
   readonly assistant: AssistantConfig | null
   readonly keychain: KeychainChoice
@@ -139,6 +151,8 @@ const KNOWN = [
   'SVC_MAIL_DIR',
   'SVC_MAIL_FROM',
   'SVC_SMTP_URL',
+  'SVC_MAILED_CODES',
+  'SVC_MAILED_CODES_PER_DOMAIN',
   'SVC_ASSISTANT_URL',
   'SVC_ASSISTANT_KEY_FILE',
   'SVC_ASSISTANT_MODEL',
@@ -205,6 +219,7 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
     database: attempt(() => databaseConfig(env)),
     drainMs: attempt(() => wholeNumber(env, 'SVC_DRAIN_MS', { least: 0, most: 600_000 }, 0)),
     mail: attempt(() => mailConfig(env, { os, publicUrl, stateDir: folder })),
+    mailedCodes: attempt(() => mailedCodes(env)),
     assistant: attempt(() => assistantConfig(env, os)),
     keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
@@ -288,6 +303,12 @@ function home(os: ConfigPlatform): string {
     'This user has no home folder to store the state in. Set SVC_STATE_DIR to an absolute path.',
   )
 }
+
+const mailedCodes = (env: Env): MailedCodes =>
+  Object.freeze({
+    ofServer: wholeNumber(env, 'SVC_MAILED_CODES', CODES, 1000),
+    ofDomain: wholeNumber(env, 'SVC_MAILED_CODES_PER_DOMAIN', CODES, null),
+  })
 
 function tokenUsers(env: Env): TokenUsers {
   const value = read(env, 'SVC_TOKEN_USERS')

@@ -67,12 +67,12 @@ export function port(env: Env, name: string, byDefault: number): number {
  * @param range the allowed values, both inclusive
  * @throws StartError
  */
-export function wholeNumber(
+export function wholeNumber<T extends number | null>(
   env: Env,
   name: string,
   { least, most }: { readonly least: number; readonly most: number },
-  byDefault: number,
-): number {
+  byDefault: T,
+): number | T {
   const value = read(env, name)
   if (value === null) return byDefault
   const number = /^(0|[1-9]\d{0,9})$/.test(value) ? Number(value) : NaN

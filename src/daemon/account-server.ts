@@ -49,6 +49,7 @@ export async function serveAccount(
       publicUrl: () => config.publicUrl ?? address,
       mail: config.mail.place,
       from: config.mail.from,
+      mailedCodes: config.mailedCodes,
       assistant: config.assistant,
       log,
       version: VERSION,

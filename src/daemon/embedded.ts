@@ -38,6 +38,7 @@ export async function embeddedBackend(of: {
     // A folder that the operator configured may contain files that other programs wrote.
     ownsMail: 'dir' in place && place.dir === join(stateDir, 'mail'),
     from: config.mail.from,
+    mailedCodes: config.mailedCodes,
     assistant: config.assistant,
     log,
   })

@@ -4,6 +4,7 @@
  */
 import type { Kysely } from 'kysely'
 import type { AssistantConfig } from '../config/assistant.ts'
+import type { MailedCodes } from '../config/config.ts'
 import type { Background } from './db/background.ts'
 import type { PageLimits } from './db/log-pages.ts'
 import type { Events } from './events.ts'
@@ -19,6 +20,7 @@ export interface ServiceContext {
   readonly events: Events
   /** The operator's mail address, which is also the sender of letters. */
   readonly operator: string
+  readonly mailedCodes: MailedCodes
   /** The assistant that answers questions; null if the handbook answers them. */
   readonly assistant: AssistantConfig | null
   readonly background: Background

@@ -17,6 +17,7 @@ import { lazily } from '../api/rows.ts'
 import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
 import type { AssistantConfig } from '../config/assistant.ts'
+import type { MailedCodes } from '../config/config.ts'
 import type { DatabaseConfig } from '../config/database.ts'
 import type { Log } from '../log.ts'
 import type { Once } from '../storage/idempotency.ts'
@@ -107,8 +108,9 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
  * @param of `url`, `file` and `database`: see `openEngine`; `publicUrl` is called at each use,
  *   because the port may be assigned later; `now` returns Unix milliseconds; `mail`: where mail is
  *   delivered; `ownsMail`: whether only this server writes to the mail folder; `from`: the sender,
- *   an address or `Name <address>`; `assistant`: the endpoint for questions, or null if the
- *   built-in handbook answers them; `logPages` and `wordSizes`: smaller limits, for tests
+ *   an address or `Name <address>`; `mailedCodes`: by default 1,000 for the server; `assistant`: the
+ *   endpoint for questions, or null if the built-in handbook answers them; `logPages` and
+ *   `wordSizes`: smaller limits, for tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -121,6 +123,7 @@ export async function openService(of: {
   mail: MailPlace
   ownsMail?: boolean
   from: string
+  mailedCodes?: MailedCodes
   assistant?: AssistantConfig | null
   logPages?: PageLimits
   wordSizes?: WordSizes
@@ -144,7 +147,8 @@ export async function openService(of: {
     const receiptKey = lazyReceiptKey(db)
     const seenOnce = newSeenOnce({ db, background, now })
     const { writesInWith } = engine
-    const settings = { publicUrl, version, started, now, writesInWith, isDraining }
+    const { mailedCodes = { ofServer: 1000, ofDomain: null } } = of
+    const settings = { publicUrl, version, started, now, writesInWith, isDraining, mailedCodes }
     background.run(() => resumeExports(db))
     background.run(() => resumeWords(db))
     const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {

@@ -19,7 +19,11 @@ const LIFETIME = 15 * MINUTE
 
 export function signInsSuite(name: string, newPlace: () => Promise<Place>): void {
   /** Opens the sign-in routes of a replica; `send` delivers its mail. */
-  async function opened(t: TestContext, at?: Place) {
+  async function opened(
+    t: TestContext,
+    at?: Place,
+    mailedCodes = { ofServer: 1000, ofDomain: null as number | null },
+  ) {
     const place = at ?? (await newPlace())
     const { db, close } = await openServiceDatabase(place)
     t.after(close)
@@ -31,6 +35,7 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
       signIns({
         db,
         now,
+        mailedCodes,
         mail: { send },
         publicUrl: () => 'https://a.example',
       } as unknown as ServiceContext)
@@ -104,6 +109,20 @@ export function signInsSuite(name: string, newPlace: () => Promise<Place>): void
         sent.map(({ to }) => to),
         ['ada@example.org', 'bob@example.org'],
       )
+    })
+
+    test('the operator limits the valid codes of a domain and of the server', async (t) => {
+      const { clock, sent, ask } = await opened(t, undefined, { ofServer: 4, ofDomain: 2 })
+      await ask('ada@example.org')
+      clock.ms += MINUTE
+      await ask('bob@example.org')
+      for (const email of ['eve@example.org', 'ada@example.org'])
+        await limited(ask(email), 14 * 60, /for this mail domain.* in 14 minutes/)
+      // Neither a subdomain nor a domain with the same end is the same domain.
+      await ask('eve@mail.example.org')
+      await ask('eve@notexample.org')
+      await limited(ask('eve@example.com'), 14 * 60, /reached its limit of codes for now/)
+      assert.equal(sent.length, 4)
     })
 
     test('the same for concurrent requests of two replicas', async (t) => {

@@ -18,13 +18,12 @@ import { acquireLock } from '../db/locks.ts'
 export const LIFETIME_MS = 15 * 60_000
 const TRIES = 5
 /**
- * How many mailed codes may be valid at the same time for one address. The next two limits are for
- * all tagged addresses of one mailbox together, and for the whole server. They limit mail to
- * strangers.
+ * How many mailed codes may be valid at the same time for one address. The next limit is for all
+ * tagged addresses of one mailbox together. The operator sets the limits for a domain and for the
+ * whole server. All limit mail to strangers.
  */
 const LIVE_OF_ADDRESS = 5
 const LIVE_OF_TAGS = 5
-const LIVE_OF_SERVER = 1000
 /** How many locators are tried for a new code. Few of the million locators are in use. */
 const NAMES = 20
 /** Stored in place of a hash. No code matches such a row. */
@@ -51,6 +50,7 @@ export const refusedCode = (): AppError =>
   new AppError('invalid_token', 'This enrolment code is wrong, used or expired. Ask for a new one.')
 
 type Needs = Pick<ServiceContext, 'db' | 'now'>
+type MailNeeds = Pick<ServiceContext, 'db' | 'now' | 'mailedCodes'>
 
 interface NewCode {
   readonly locator: string
@@ -112,19 +112,19 @@ export const newEnrolmentCode = async (needs: Needs, account: string | null): Pr
  * @param address in lower case
  * @param send mails the code
  * @returns the code's expiry time, Unix milliseconds
- * @throws AppError `rate_limited` if five codes for the address are valid, or 1,000 on the whole
- *   server; and errors of `send`
+ * @throws AppError `rate_limited` if five codes for the address are valid, or as many for its
+ *   domain or on the whole server as the operator allows; and errors of `send`
  */
 export async function sendEnrolmentCode(
-  needs: Needs,
+  needs: MailNeeds,
   address: string,
   send: (code: string) => Promise<void>,
 ): Promise<number> {
-  const { db, now } = needs
+  const { db, now, mailedCodes } = needs
   const { locator, code, expiresAt, isWithheld } = await db.transaction().execute(async (trx) => {
     // Because of this lock, concurrent requests cannot exceed the limits together.
     await acquireLock(trx, 'turn of mailed codes')
-    await requireRoom({ db: trx, now }, address)
+    await requireRoom({ db: trx, now, mailedCodes }, address)
     const isWithheld = await areTagsFull(trx, address, now())
     const made = await makeCode({ db: trx, now }, { account: null, email: address, isWithheld })
     return { ...made, isWithheld }
@@ -143,21 +143,26 @@ export async function sendEnrolmentCode(
  * Throws AppError `rate_limited` if too many mailed codes are valid. The error has the time until
  * the oldest of them expires.
  */
-async function requireRoom({ db, now }: Needs, address: string): Promise<void> {
+async function requireRoom(needs: MailNeeds, address: string): Promise<void> {
+  const { db, now } = needs
   const at = now()
-  if ((await lackOfRoom(db, at, address)) === null) return
+  if ((await lackOfRoom(needs, at, address)) === null) return
   // Deletes codes that were created while a clock was wrong. No other code can expire this late: a
   // code is valid for one lifetime, and the clocks of replicas differ by less than one lifetime.
   await db
     .deleteFrom('enrolment_codes')
     .where('expires_at', '>', at + 2 * LIFETIME_MS)
     .execute()
-  const lack = await lackOfRoom(db, at, address)
+  const lack = await lackOfRoom(needs, at, address)
   if (lack !== null) throw lack
 }
 
 /** Returns the error if no other code may be mailed now, or null. */
-async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise<AppError | null> {
+async function lackOfRoom(
+  { db, mailedCodes: { ofServer, ofDomain } }: MailNeeds,
+  at: number,
+  address: string,
+): Promise<AppError | null> {
   const live = db
     .selectFrom('enrolment_codes')
     .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('expires_at').as('first')])
@@ -170,8 +175,18 @@ async function lackOfRoom(db: Needs['db'], at: number, address: string): Promise
       // Tells the client that the mailbox's reader already has a valid code.
       { state: 'code_sent' },
     )
+  if (ofDomain !== null) {
+    // No wildcard can occur in a domain.
+    const ofAll = live.where('email', 'like', `%@${domainOf(address)}`)
+    const inDomain = await ofAll.executeTakeFirstOrThrow()
+    if (inDomain.count >= ofDomain)
+      return tooMany(
+        'This account server has reached its limit of codes for this mail domain for now. Use a code that you have, or try again',
+        inDomain.first - at,
+      )
+  }
   const anywhere = await live.where('email', 'is not', null).executeTakeFirstOrThrow()
-  return anywhere.count >= LIVE_OF_SERVER
+  return anywhere.count >= ofServer
     ? tooMany(
         'This account server has reached its limit of codes for now. Use a code that you have, or try again',
         anywhere.first - at,
