@@ -20,6 +20,7 @@ import { type Codes, openCodes } from '../src/device/codes/codes.ts'
 import { type Vault, openVault } from '../src/device/identity/vault.ts'
 import { type State, openState } from '../src/state/state.ts'
 import { memoryKeychain } from '../test/keychain/memory.ts'
+import { fillConnections } from './connections.ts'
 import { median, say, stalled } from './figures.ts'
 
 const CONNECTIONS = 100_000
@@ -34,25 +35,6 @@ const PERIOD_MS = PERIOD_S * 1000
 
 const shown = (values: readonly number[]) =>
   `${median(values).toFixed(1)} ms  (${values.map((value) => value.toFixed(1)).join(' ')})`
-
-/** Stores connections of two accounts each, with their secrets. */
-function fill(state: State, vault: Vault, own: string): string[] {
-  return state.transaction(() =>
-    Array.from({ length: CONNECTIONS }, (_, n) => {
-      const at = Date.now()
-      const id = newId('con_', at)
-      const members = [
-        { user_id: own, display_name: 'Me' },
-        { user_id: newId('acc_', at), display_name: `Friend number ${n}` },
-      ]
-      const head = new Uint8Array(randomBytes(32))
-      const name = `Friend ${n}`
-      state.connections.put({ id, name, epoch: 1, head, members, hold: null, updated_at: at })
-      vault.put(id, randomBytes(32))
-      return id
-    }),
-  )
-}
 
 async function untilReady(codes: Codes, now: () => number): Promise<void> {
   for (let wait = codes.ready(now); wait !== null; wait = codes.ready(now)) await wait
@@ -177,7 +159,7 @@ const state = openState(stateDir)
 try {
   const own = newId('acc_', Date.now())
   const vault = openVault(memoryKeychain(), state.secrets)
-  await measure(state, vault, own, fill(state, vault, own))
+  await measure(state, vault, own, fillConnections(state, vault, own, CONNECTIONS))
 } finally {
   state.close()
   rmSync(stateDir, { recursive: true })

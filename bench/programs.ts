@@ -1,11 +1,11 @@
 /** The two compared programs, as processes. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
-const TICK_MS = 10
+const NS_PER_MS = 1_000_000
 
 export interface Program {
   readonly process: ChildProcess
@@ -25,13 +25,25 @@ export const program = (child: ChildProcess, port: number): Program => ({
   stop: stop(child),
 })
 
-/** Starts the peer; it sends `answer` for every request. */
+/** Starts bare node:http, which sends `answer` for every request, or "hello" without one. */
 export function spawnBare(port: number, answer?: { headers: string[]; body: string }): Program {
   const mode = answer === undefined ? [] : ['answer']
   const child = spawn(process.execPath, [join(root, 'bench/bare.cjs'), String(port), ...mode], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   child.stdin.end(answer === undefined ? '' : JSON.stringify(answer))
+  return program(child, port)
+}
+
+/** Starts the peer with an account's routes (`peer.ts`) on a database. */
+export function spawnPeer(
+  port: number,
+  { database, token, account }: { database: string; token: string; account: string },
+): Program {
+  const args = [join(root, 'bench/peer.ts'), String(port), database, token, account]
+  const child = spawn(process.execPath, ['--no-warnings', ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   return program(child, port)
 }
 
@@ -59,11 +71,14 @@ export async function listening({ process: child }: Program): Promise<void> {
   await once(child.stdout, 'data')
 }
 
-/** Returns the CPU time that a process has used, in milliseconds, to 10 ms. */
+/** Returns the CPU time that the threads of a process have used, in milliseconds. */
 export function cpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+  const threads = readdirSync(`/proc/${pid}/task`)
+  const times = threads.map((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8'),
+  )
+  // The first number of each line is the thread's time on a processor, in nanoseconds.
+  return times.reduce((sum, line) => sum + Number(line.split(' ')[0]), 0) / NS_PER_MS
 }
 
 /** Returns the resident memory of a process, in MiB. */

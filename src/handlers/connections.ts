@@ -10,8 +10,13 @@ import type { LocalDevice } from '../device/device.ts'
 import { dropDeparted } from '../device/logs/deleted-members.ts'
 import { dropHoldUps } from '../device/logs/hold-ups.ts'
 import { AppError } from '../errors.ts'
+import { derived } from '../state/derived.ts'
+import type { State } from '../state/state.ts'
 import { type Handlers, keeperOf } from './context.ts'
-import { namedConnections, namedInvitation } from './named.ts'
+import { membersNamer, namedInvitation } from './named.ts'
+
+/** Returns the connection that replaces each forked one, by the forked connection's id. */
+const replacedBy = derived(({ replacements }: State) => replacements.replaced())
 
 /**
  * Adds this device's data to connections.
@@ -19,15 +24,21 @@ import { namedConnections, namedInvitation } from './named.ts'
  * The data are the members' names, whether the device has the secret, and which connection replaces
  * a forked one.
  */
-const allDecorated = (
+function allDecorated(
   connections: readonly Connection[],
   device: LocalDevice | null,
-): Connection[] =>
-  namedConnections(connections, device).map((connection) => ({
+): Connection[] {
+  if (device === null)
+    return connections.map((one) => ({ ...one, secret_here: false, replaced_by: null }))
+  const named = membersNamer(device)
+  const replaced = replacedBy(device.state)
+  return connections.map((connection) => ({
     ...connection,
-    secret_here: device?.vault.has(connection.id) ?? false,
-    replaced_by: device?.state.replacements.inPlaceOf(connection.id) ?? null,
+    members: named(connection.members),
+    secret_here: device.vault.has(connection.id),
+    replaced_by: replaced.get(connection.id) ?? null,
   }))
+}
 
 /** Adds this device's data to one connection. */
 export const decorated = (connection: Connection, device: LocalDevice | null): Connection =>

@@ -6,40 +6,44 @@ import type { PersonName } from '../api/rest/names.ts'
 import type { LocalDevice } from '../device/device.ts'
 import { isOpen } from '../device/connections/listed-invitations.ts'
 import { type Naming, nameOf } from '../device/names.ts'
+import { derived } from '../state/derived.ts'
+import type { State } from '../state/state.ts'
 
 export const namingOf = ({ state, identity }: Pick<LocalDevice, 'state' | 'identity'>): Naming => ({
   state,
   own: identity.account,
 })
 
-/**
- * Returns a function that names accounts. It looks up each account once; use it for one response.
- */
+/** The maximum number of cached names. */
+const MOST_NAMES = 10_000
+
+/** Returns the names that were looked up since the last change of the state. */
+const knownNames = derived<State, Map<string, PersonName>>(() => new Map())
+
+/** Returns a function that names accounts. It looks up each account once after a change. */
 function namesFor(device: LocalDevice): (account: string, fromServer: string) => PersonName {
   const naming = namingOf(device)
-  const known = new Map<string, PersonName>()
+  const known = knownNames(device.state)
+  if (known.size > MOST_NAMES) known.clear()
   return (account, fromServer) => {
-    const name = known.get(account) ?? nameOf(naming, account, fromServer)
-    known.set(account, name)
+    const key = `${account} ${fromServer}`
+    const name = known.get(key) ?? nameOf(naming, account, fromServer)
+    known.set(key, name)
     return name
   }
 }
 
-/** Returns connections with the members' names as stored on this device. */
-export function namedConnections(
-  connections: readonly Connection[],
-  device: LocalDevice | null,
-): Connection[] {
-  if (device === null) return [...connections]
+/** Returns a function that gives members of connections their names as stored on this device. */
+export function membersNamer(
+  device: LocalDevice,
+): (members: Connection['members']) => Connection['members'] {
   const called = namesFor(device)
-  return connections.map((connection) => ({
-    ...connection,
-    members: connection.members.map((member) =>
+  return (members) =>
+    members.map((member) =>
       member.user_id === null
         ? member
         : { ...member, ...called(member.user_id, member.display_name) },
-    ),
-  }))
+    )
 }
 
 function namedParty(party: Party, naming: Naming): Party {

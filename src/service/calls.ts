@@ -26,19 +26,31 @@ export function bind(table: Table, answers: object, context: unknown): object {
   })
 }
 
+/** Returns the names of the parameters in a path. */
+const namesIn = (path: string): ReadonlySet<string> =>
+  new Set([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string))
+
+/** The parameters of each path that was called. */
+const known = new Map<string, ReadonlySet<string>>()
+
+function paramsOf({ path }: Route): ReadonlySet<string> {
+  const params = known.get(path) ?? namesIn(path)
+  known.set(path, params)
+  return params
+}
+
 /**
  * Parses the input of one route. Query and body are parsed by their schemas; path parameters stay
  * as they are.
  */
 function parsed(route: Route, { body, ...rest }: Input): Input {
-  const params = new Set([...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
-  const part = (ofPath: boolean) =>
-    Object.fromEntries(Object.entries(rest).filter(([name]) => params.has(name) === ofPath))
-  return {
-    ...part(true),
-    ...(route.query === undefined ? {} : (parse('query', route.query, part(false)) as object)),
-    ...(route.body === undefined ? {} : { body: parse('body', route.body, body) }),
-  }
+  const params = paramsOf(route)
+  const ofPath: Record<string, unknown> = {}
+  const ofQuery: Record<string, unknown> = {}
+  for (const name of Object.keys(rest)) (params.has(name) ? ofPath : ofQuery)[name] = rest[name]
+  if (route.query !== undefined) Object.assign(ofPath, parse('query', route.query, ofQuery))
+  if (route.body !== undefined) ofPath['body'] = parse('body', route.body, body)
+  return ofPath
 }
 
 type Call = (input: Input) => Promise<unknown>

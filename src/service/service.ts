@@ -108,8 +108,8 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
  * @param of `url`, `file` and `database`: see `openEngine`; `publicUrl` is called at each use,
  *   because the port may be assigned later; `now` returns Unix milliseconds; `mail`: where mail is
  *   delivered; `ownsMail`: whether only this server writes to the mail folder; `from`: the sender,
- *   an address or `Name <address>`; `mailedCodes`: by default 1,000 for the server; `assistant`: the
- *   endpoint for questions, or null if the built-in handbook answers them; `logPages` and
+ *   an address or `Name <address>`; `mailedCodes`: by default 1,000 for the server; `assistant`:
+ *   the endpoint for questions, or null if the built-in handbook answers them; `logPages` and
  *   `wordSizes`: smaller limits, for tests
  * @throws StartError as `openEngine` does
  */

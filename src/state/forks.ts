@@ -61,6 +61,10 @@ export function replacementRows(db: DatabaseSync) {
        join connections on id = forked.connection and hold = 'roster_forked'
      order by seen_at, connection`,
   )
+  const replaced = statement<{ connection: string; replaced_by: string }>(
+    db,
+    'select connection, replaced_by from forked where replaced_by is not null',
+  )
   const replacementOf = statement<{ replaced_by: string | null; settled: number }>(
     db,
     'select replaced_by, settled from forked where connection = ?',
@@ -97,6 +101,9 @@ export function replacementRows(db: DatabaseSync) {
     forked: (): ForkedRow[] => forked.all(),
     /** Returns the id of the connection that replaces a forked one; null if there is none. */
     inPlaceOf: (forked: string): string | null => replacementOf.get(forked)?.replaced_by ?? null,
+    /** Returns the ids of the connections that replace forked ones, by the forked one's id. */
+    replaced: (): ReadonlyMap<string, string> =>
+      new Map(replaced.all().map(({ connection, replaced_by }) => [connection, replaced_by])),
     /** Checks whether all members of a forked connection are members of its replacement. */
     isSettled: (forked: string): boolean => replacementOf.get(forked)?.settled === 1,
     /** Stores the replacement of a forked connection; returns whether that changed the row. */

@@ -7,6 +7,7 @@ import { challengeRows, replayRows, verificationRows } from './verifications.ts'
 import { connectionRows, epochRows, formerEpochRows } from './connections.ts'
 import { consentRows, firstContactRows, inviteRows, listedInvitationRows } from './invitations.ts'
 import { openDatabase } from './database.ts'
+import { changeCount } from './derived.ts'
 import { removeLeftovers } from '../keychain/private-file.ts'
 import { forkRows, replacementRows } from './forks.ts'
 import { guestRows } from './guests.ts'
@@ -68,6 +69,8 @@ export function openState(dir: string, log?: Log) {
     approvalAttempts: approvalAttemptRows(db),
     stamps: stampRows(db),
     idempotency: idempotencyRows(db),
+    /** Returns the number of changes so far; see `derived`. */
+    changes: changeCount(db),
     /** Runs a synchronous action in a transaction. Calls can be nested. */
     transaction: <T>(action: () => T): T => transaction(db, action),
     /** Writes the content of the write-ahead log into the database file. */

@@ -5,10 +5,10 @@
  * Each line is JSON and contains the hash of the previous line. Therefore, changing, removing or
  * inserting a line requires changing every later line (`audit verify`).
  *
- * If a request changes something or is rejected, its line is written before the response is sent.
- * The lines of reads and of a start are written a moment later, several at once. If the disk
- * accepts no writes, the log keeps its lines in memory and writes them as soon as possible, and the
- * daemon continues.
+ * If a request changes something or is rejected, its line is written before the response is sent,
+ * after all lines before it. The lines of reads and of a start are gathered in memory and written
+ * together, so that a read costs no write. If the disk accepts no writes, the log keeps its lines
+ * in memory and writes them as soon as possible, and the daemon continues.
  */
 import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs'
 import type { Log } from '../log.ts'
@@ -46,19 +46,39 @@ const MOST_WAITING = 1024 * 1024
 const ANONYMOUS_A_MINUTE = 10
 const MINUTE_MS = 60_000
 const LINE_FEED = 0x0a
-/** How long deferrable lines wait, so that several are written at once, in milliseconds. */
-export const TOGETHER_MS = 5
+/** How long the lines of reads and starts are gathered, in milliseconds. */
+export const GATHERING_MS = 250
+/** The number of gathered bytes that are written without waiting. */
+const MOST_GATHERED = 256 * 1024
 
 /** Whether an event is a read or a start. Its line may be written after the response. */
 const canWait = ({ route, outcome }: Deed) =>
   outcome === 'started' || (outcome === 'done' && route?.startsWith('GET ') === true)
 
-/** An event with the values that are known only when the event occurs. */
-interface QueuedEvent extends Deed {
-  readonly at: number
-  readonly uid: number | null
-  /** The number of rejected requests without a line since the previous event. */
-  readonly unlisted: number
+/** Returns a function that formats times (RFC 3339). Most requests share their millisecond. */
+function newClockFace(): (at: number) => string {
+  let [known, text] = [NaN, '']
+  return (at) => {
+    if (at !== known) [known, text] = [at, new Date(at).toISOString()]
+    return text
+  }
+}
+
+/**
+ * Returns the text of a line. Written by hand, because `JSON.stringify` of the whole object takes
+ * four times as long, and each request pays for it.
+ */
+function textOf(it: AuditLine): string {
+  const { created, unlisted, lost } = it
+  return (
+    `{"line":${it.line},"at":"${it.at}","request_id":${JSON.stringify(it.request_id)}` +
+    `,"peer_uid":${it.peer_uid},"token":${JSON.stringify(it.token)}` +
+    `,"route":${JSON.stringify(it.route)},"status":${it.status},"outcome":"${it.outcome}"` +
+    (created === undefined ? '' : `,"created":${JSON.stringify(created)}`) +
+    (unlisted === undefined ? '' : `,"unlisted":${unlisted}`) +
+    (lost === undefined ? '' : `,"lost":${lost}`) +
+    `,"prev":"${it.prev}"}`
+  )
 }
 
 /**
@@ -98,21 +118,18 @@ export function openAudit(where: {
   let { line } = end
   let last: string | Buffer = end.last
   /**
-   * Bytes that are not written yet: the rest of a partly written line, then whole lines.
-   *
-   * The lines in `waiting` follow after these bytes.
+   * The first `length` bytes are not written yet: the rest of a partly written line, then whole
+   * lines. A buffer, because texts that wait would be copied by each garbage collection.
    */
-  let rest = Buffer.from(end.isCut ? '\n' : '')
-  let waiting = ''
-  /** Events that have no line yet. */
-  let queued: QueuedEvent[] = []
+  let pending = Buffer.allocUnsafe(MOST_GATHERED)
+  let length = end.isCut ? pending.write('\n') : 0
+  const timeOf = newClockFace()
   let planned: NodeJS.Timeout | undefined
   let fails = false
   let closed = false
   let lost = 0
-  /** Rejected requests without a line: since the last recorded event, and since the last line. */
+  /** Rejected requests since the last line that have no line. */
   let unlisted = 0
-  let unlistedSinceLine = 0
   let minute = 0
   let anonymous = 0
 
@@ -121,24 +138,6 @@ export function openAudit(where: {
     const current = Math.floor(at / MINUTE_MS)
     if (current !== minute) [minute, anonymous] = [current, 0]
     return ++anonymous <= ANONYMOUS_A_MINUTE
-  }
-
-  function lineOf({ at, requestId, uid, created, ...deed }: QueuedEvent): string {
-    const contents: AuditLine = {
-      line: line + 1,
-      at: new Date(at).toISOString(),
-      request_id: requestId,
-      peer_uid: uid,
-      token: deed.token,
-      route: deed.route,
-      status: deed.status,
-      outcome: deed.outcome,
-      created,
-      unlisted: unlistedSinceLine || undefined,
-      lost: lost || undefined,
-      prev: linkOf(last),
-    }
-    return JSON.stringify(contents)
   }
 
   /** Closes and renames the current file. The next write creates a new one. */
@@ -155,35 +154,53 @@ export function openAudit(where: {
       file = openCurrent(dir)
       size = fstatSync(file).size
     }
-    const fresh = Buffer.from(waiting)
-    rest = rest.length === 0 ? fresh : Buffer.concat([rest, fresh])
-    waiting = ''
-    while (rest.length > 0) {
-      const written = writeSync(file, rest)
+    while (length > 0) {
+      const written = writeSync(file, pending, 0, length)
       size += written
-      rest = rest.subarray(written)
+      pending.copyWithin(0, written, length)
+      length -= written
     }
     if (size >= longest) turnOver()
   }
 
-  function add(one: QueuedEvent): void {
-    unlistedSinceLine += one.unlisted
-    if (rest.length + waiting.length > MOST_WAITING) {
+  /** Adds a line to the pending bytes. */
+  function append(text: string): void {
+    // A UTF-16 code unit has at most three bytes in UTF-8.
+    const room = length + 3 * text.length + 1
+    if (room > pending.length)
+      pending = Buffer.concat([pending.subarray(0, length)], Math.max(room, 2 * pending.length))
+    length += pending.write(text, length)
+    pending[length++] = LINE_FEED
+  }
+
+  /** Adds the line of an event to the pending bytes. */
+  function add({ requestId, peer, token, route, status, outcome, created }: Deed, at: number) {
+    if (length > MOST_WAITING) {
       lost++
       return
     }
-    last = lineOf(one)
-    waiting += `${last}\n`
-    line++
-    unlistedSinceLine = 0
+    last = textOf({
+      line: ++line,
+      at: timeOf(at),
+      request_id: requestId,
+      peer_uid: peer(),
+      token,
+      route,
+      status,
+      outcome,
+      created,
+      unlisted: unlisted || undefined,
+      lost: lost || undefined,
+      prev: linkOf(last),
+    })
+    append(last)
+    unlisted = 0
     lost = 0
   }
 
   function flush(): void {
     clearTimeout(planned)
     planned = undefined
-    for (const one of queued) add(one)
-    queued = []
     try {
       write()
       if (fails) log('info', 'audit log written again')
@@ -202,18 +219,19 @@ export function openAudit(where: {
         return
       }
       const at = now()
-      if (deed.token === null && (deed.status ?? 0) >= 400 && !isListed(at)) unlisted++
-      else {
-        queued.push({ ...deed, at, uid: deed.peer(), unlisted })
-        unlisted = 0
-        if (canWait(deed)) planned ??= setTimeout(flush, TOGETHER_MS)
-        else flush()
+      if (deed.token === null && (deed.status ?? 0) >= 400 && !isListed(at)) {
+        unlisted++
+        return
       }
+      add(deed, at)
+      const isFull = length >= MOST_GATHERED && !fails
+      if (isFull || !canWait(deed)) flush()
+      else planned ??= setTimeout(flush, GATHERING_MS)
     },
 
     close() {
       flush()
-      const left = lost + waiting.split('\n').length - 1 + (rest.length > 0 ? 1 : 0)
+      const left = lost + pending.subarray(0, length).filter((byte) => byte === LINE_FEED).length
       if (left > 0) log('error', 'audit log ends without its last lines', { lines: left })
       if (file !== -1) closeSync(file)
       closed = true

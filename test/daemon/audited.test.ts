@@ -6,11 +6,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
-import { countersignd } from '../e2e/program.ts'
+import { ask, newToken } from '../e2e/caller.ts'
+import { countersignd, startDaemon as startProgram } from '../e2e/program.ts'
 import { exchange, hostOf } from '../http/raw.ts'
-import { TOGETHER_MS } from '../../src/storage/audit.ts'
 import { verifyAudit } from '../../src/storage/audit-chain.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
@@ -32,23 +31,25 @@ before(async () => {
 })
 after(() => daemon.close())
 
-/** Returns the lines that some work adds, without the fields that differ between runs. */
-async function linesOf(work: () => Promise<unknown>) {
+/** Returns the lines that some work adds. */
+async function added(work: () => Promise<unknown>): Promise<Line[]> {
   const count = linesIn(daemon.stateDir).length
   await work()
-  // Timers of one length end in the order of their start: the file is written by then.
-  await setTimeout(TOGETHER_MS)
-  return linesIn(daemon.stateDir)
-    .slice(count)
-    .map(({ peer_uid, token, route, status, outcome, created }) => ({
-      peer_uid,
-      token,
-      route,
-      status,
-      outcome,
-      ...(created === undefined ? {} : { created }),
-    }))
+  // The line of a rejected request is written at once, after the gathered lines before it.
+  await daemon.request('GET', '/local/sign-in', { token: read.token })
+  return linesIn(daemon.stateDir).slice(count, -1)
 }
+
+/** Returns the lines that some work adds, without the fields that differ between runs. */
+const linesOf = async (work: () => Promise<unknown>) =>
+  (await added(work)).map(({ peer_uid, token, route, status, outcome, created }) => ({
+    peer_uid,
+    token,
+    route,
+    status,
+    outcome,
+    ...(created === undefined ? {} : { created }),
+  }))
 
 /** The uid of this process, which sends the requests. */
 const uid = process.platform === 'linux' ? (process.getuid?.() ?? null) : null
@@ -131,11 +132,12 @@ test('allowed and rejected requests of a token are recorded with its id', async 
 
 test('a tool is a line for its route and one for the call, with one request id', async () => {
   const { id, token } = read
-  const before = linesIn(daemon.stateDir).length
-  const { headers } = await daemon.request('POST', '/tools/tags_list', { token, body: {} })
-  await daemon.request('POST', '/tools/tags_create', { token, body: { name: 'n' } })
-  await setTimeout(TOGETHER_MS)
-  const lines = linesIn(daemon.stateDir).slice(before)
+  let known: unknown
+  const lines = await added(async () => {
+    const { headers } = await daemon.request('POST', '/tools/tags_list', { token, body: {} })
+    known = headers['x-request-id']
+    await daemon.request('POST', '/tools/tags_create', { token, body: { name: 'n' } })
+  })
   assert.deepEqual(
     lines.map(({ token: by, route, outcome }) => [by, route, outcome]),
     [
@@ -145,7 +147,6 @@ test('a tool is a line for its route and one for the call, with one request id',
       [id, 'POST /api/v1/tools/{name}', 'insufficient_scope'],
     ],
   )
-  const known = headers['x-request-id']
   assert.deepEqual([lines[0]?.['request_id'], lines[1]?.['request_id']], [known, known])
 })
 
@@ -198,6 +199,50 @@ test('the log has the daemon’s start and end, and the command line with and wi
     ],
   )
   assert.equal(verifyAudit(dir).fault, null)
+})
+
+test('a killed daemon loses the lines of the last reads, and of no change or error', async (t) => {
+  const dir = freshFolder(t)
+  const [read, change, error] = ['GET /api/v1/tags', 'POST /api/v1/tags', 'GET /api/v1/tags/tag_x']
+  const runs = [
+    [read, change, read, read, error, read],
+    [error, read, change, read, read],
+    [read, read, error],
+  ]
+  for (const [run, requests] of runs.entries()) {
+    const program = await startProgram(dir)
+    const { token } = await newToken(program.address)
+    const ids: (string | null)[] = []
+    for (const [n, request] of requests.entries()) {
+      const body = request === change ? { name: `${run} ${n}` } : undefined
+      const { headers } = await ask(program.address, token, request, body)
+      ids.push(headers.get('x-request-id'))
+    }
+    await program.end('SIGKILL')
+    const kept = linesIn(dir).map((one) => one['request_id'])
+    const lines = kept.slice(kept.indexOf(ids[0] as string))
+    const last = requests.findLastIndex((request) => request !== read)
+    assert(lines.length > last, `${lines.length} lines of run ${run}`)
+    assert.deepEqual(lines, ids.slice(0, lines.length))
+    assert.equal(verifyAudit(dir).fault, null)
+  }
+})
+
+test('a daemon that stops in order writes the gathered lines first', async (t) => {
+  const dir = freshFolder(t)
+  const program = await startProgram(dir)
+  const { token } = await newToken(program.address)
+  const { headers } = await ask(program.address, token, 'GET /api/v1/tags')
+  await program.end('SIGTERM')
+  assert.deepEqual(
+    linesIn(dir)
+      .slice(-2)
+      .map(({ request_id: id, outcome }) => [id, outcome]),
+    [
+      [headers.get('x-request-id'), 'done'],
+      [null, 'stopped'],
+    ],
+  )
 })
 
 test('the log contains no sent data, and is a chain', () => {

@@ -13,10 +13,11 @@ Module._load = function (name, ...rest) {
 }
 
 const report = () => writeSync(2, `${JSON.stringify(names)}\n`)
-const write = process.stdout.write
-process.stdout.write = function (...rest) {
-  process.stdout.write = write
+const { stdout } = process
+const write = stdout.write.bind(stdout)
+stdout.write = (...rest) => {
+  stdout.write = write
   report()
-  return write.apply(this, rest)
+  return write(...rest)
 }
 process.on('exit', report)

@@ -18,9 +18,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { StartError } from '../../src/errors.ts'
 import { type Log, newLog } from '../../src/log.ts'
-import { type Deed, TOGETHER_MS, openAudit } from '../../src/storage/audit.ts'
+import { type Deed, GATHERING_MS, openAudit } from '../../src/storage/audit.ts'
 import { verifyAudit } from '../../src/storage/audit-chain.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
@@ -96,14 +97,14 @@ test('the next run continues the numbers of the last one', (t) => {
   })
 })
 
-test('reads and starts are written a moment later; changes and errors at once, after all earlier lines', (t) => {
+test('reads and starts are gathered; changes and errors are written at once, after them', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const dir = freshFolder(t)
   const audit = open(dir)
   audit.record(deed({ route: null, status: null, outcome: 'started' }))
   audit.record(deed())
   assert.equal(readFileSync(fileOf(dir), 'utf8'), '')
-  t.mock.timers.tick(TOGETHER_MS)
+  t.mock.timers.tick(GATHERING_MS)
   assert.equal(linesOf(dir).length, 2)
   for (const [index, deedGiven] of [deed({ route: 'POST /api/v1/tags' }), refusal].entries()) {
     audit.record(deed())
@@ -111,6 +112,76 @@ test('reads and starts are written a moment later; changes and errors at once, a
     assert.equal(linesOf(dir).length, 4 + 2 * index)
   }
   audit.close()
+})
+
+test('reads that arrive while others are gathered are written with them', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const dir = freshFolder(t)
+  const audit = open(dir)
+  const lines = () => readFileSync(fileOf(dir), 'utf8').split('\n').length - 1
+  for (const round of [1, 2]) {
+    audit.record(deed())
+    t.mock.timers.tick(GATHERING_MS - 1)
+    audit.record(deed())
+    assert.equal(lines(), 2 * round - 2)
+    t.mock.timers.tick(1)
+    assert.equal(lines(), 2 * round)
+  }
+  audit.close()
+})
+
+test('of any number of reads at once, each has a line', (t) => {
+  const dir = freshFolder(t)
+  written(
+    dir,
+    Array.from({ length: 10_000 }, () => deed()),
+    { longest: 100_000_000 },
+  )
+  const lines = parsed(dir)
+  assert.equal(lines.length, 10_000)
+  assert(lines.every((line) => !('lost' in line)))
+  assert.equal(verifyAudit(dir).fault, null)
+})
+
+/** Any event, also with texts that JSON must escape. */
+const anyDeed = fc.record({
+  requestId: fc.option(fc.string({ unit: 'binary' })),
+  peer: fc.option(fc.nat()).map((uid) => () => uid),
+  token: fc.string({ unit: 'binary' }),
+  route: fc.option(fc.constantFrom('GET /health', 'GET /api/v1/tags', 'POST /api/v1/tags')),
+  status: fc.constantFrom(200, 201, 404),
+  outcome: fc.constantFrom('done', 'not_found'),
+  created: fc.option(fc.string({ unit: 'binary' }), { nil: undefined }),
+})
+
+test('after a change or an error, all lines so far are in the file, in order, as JSON', (t) => {
+  fc.assert(
+    fc.property(fc.array(anyDeed), (deeds) => {
+      const dir = freshFolder(t)
+      const audit = open(dir)
+      for (const [index, one] of deeds.entries()) {
+        audit.record(one)
+        const isRead = one.outcome === 'done' && one.route?.startsWith('GET ')
+        if (!isRead) assert.equal(linesOf(dir).length, index + 1)
+      }
+      audit.close()
+      if (deeds.length === 0) return
+      const lines = linesOf(dir)
+      for (const [index, one] of deeds.entries()) {
+        const { requestId, peer, created, ...same } = one
+        assert.equal(lines[index], JSON.stringify(JSON.parse(lines[index] as string)))
+        assert.deepEqual(JSON.parse(lines[index] as string), {
+          ...same,
+          line: index + 1,
+          at: new Date(AT).toISOString(),
+          request_id: requestId,
+          peer_uid: peer(),
+          ...(created === undefined ? {} : { created }),
+          prev: index === 0 ? NOTHING : sha256(lines[index - 1] as string),
+        })
+      }
+    }),
+  )
 })
 
 test('a line after the end goes to the program’s log, and to no other file', (t) => {
@@ -298,7 +369,7 @@ test('the peer is not looked up for a request without a line', (t) => {
 
 test('lines wait while nothing can be written, and are written later', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const turn = () => t.mock.timers.tick(TOGETHER_MS)
+  const turn = () => t.mock.timers.tick(GATHERING_MS)
   const dir = freshFolder(t)
   const events: string[] = []
   const log = newLog('debug', (line) => events.push((JSON.parse(line) as { event: string }).event))
@@ -327,7 +398,7 @@ test('lines wait while nothing can be written, and are written later', (t) => {
 
 test('lines above the limit are counted', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const turn = () => t.mock.timers.tick(TOGETHER_MS)
+  const turn = () => t.mock.timers.tick(GATHERING_MS)
   const dir = freshFolder(t)
   const audit = open(dir, { longest: 1 })
   audit.record(deed())

@@ -7,18 +7,21 @@
  */
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
+import { derived } from '../../state/derived.ts'
 import type { State } from '../../state/state.ts'
 
 const META = 'dismissed'
-type Meta = Pick<State, 'meta'>
+type Meta = Pick<State, 'meta' | 'changes'>
 
-const all = ({ meta }: Meta) => (meta.get(META) ?? []) as readonly string[]
+const all = ({ meta }: Pick<State, 'meta'>) => (meta.get(META) ?? []) as readonly string[]
 
 /** Returns the ids of the ignored connections. */
-export const dismissed = (state: Meta): ReadonlySet<string> => new Set(all(state))
+export const dismissed: (state: Meta) => ReadonlySet<string> = derived(
+  (state: Meta) => new Set(all(state)),
+)
 
 /** Ignores a connection. */
-export const dismiss = (state: Meta, id: string): void =>
+export const dismiss = (state: Pick<State, 'meta'>, id: string): void =>
   state.meta.set(META, [...new Set([...all(state), id])])
 
 /** Stops ignoring a connection, after the user approved an invitation to it. */

@@ -3,7 +3,7 @@
  * connection. The server does not have the secret, so the device fills in `secret_here` and
  * `replaced_by`. For an account that is not a member, the connection does not exist.
  */
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
@@ -15,7 +15,8 @@ import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from './invitation-ends.ts'
 import { invitedIn, occupiesPlace, occupyingInvitations } from './invitation-rows.ts'
-import { pageRows } from '../db/collections.ts'
+import { ofPage, onPage, type PageValues } from '../db/collections.ts'
+import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
 import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
@@ -38,53 +39,109 @@ const seenBy = (db: Kysely<Schema>, account: string) =>
     ])
     .where('own.account_id', '=', account)
 
-type Filters = Pick<Parameters<Service['connections']['list']>[0], 'state' | 'tag_id' | 'favorite'>
+type State = Connection['state']
 
 /**
- * Adds the conditions of every given filter to a query for an account's connections. The states are
- * defined as in `resources`.
+ * Returns the query for a page of an account's connections, with the conditions of every given
+ * filter. The states are defined as in `resources`.
  */
-const filtered = (
-  query: ReturnType<typeof seenBy>,
-  account: string,
-  { state, tag_id: tag, favorite }: Filters,
-) =>
-  query
-    .$if(favorite !== undefined, (those) => those.where('favorite', '=', favorite ? 1 : 0))
-    .$if(tag !== undefined, (those) =>
-      those.where((of) =>
-        of.exists(
-          of
-            .selectFrom('tag_assignments')
-            .select('tag_id')
-            .whereRef('tag_assignments.connection_id', '=', 'own.connection_id')
-            .where('tag_assignments.account_id', '=', account)
-            .where('tag_id', '=', tag!),
-        ),
-      ),
-    )
-    .$if(state !== undefined, (those) =>
-      those.where('ended_at', state === 'ended' ? 'is not' : 'is', null),
-    )
-    .$if(state === 'pending' || state === 'active', (those) =>
-      those.where((of) => {
-        const other = of.exists(
-          of
-            .selectFrom('memberships as other')
-            .select('other.account_id')
-            .whereRef('other.connection_id', '=', 'own.connection_id')
-            .where('other.account_id', '!=', account),
+const pageIn = (state: State | undefined) =>
+  compiledOnce(
+    (
+      db,
+      values: PageValues & {
+        readonly account: string
+        readonly tag: string | undefined
+        readonly favorite: 0 | 1 | undefined
+      },
+    ) => {
+      const { account, tag, favorite } = values
+      const those = seenBy(db, account)
+        .$if(favorite !== undefined, (query) => query.where('favorite', '=', favorite!))
+        .$if(tag !== undefined, (query) =>
+          query.where((of) =>
+            of.exists(
+              of
+                .selectFrom('tag_assignments')
+                .select('tag_id')
+                .whereRef('tag_assignments.connection_id', '=', 'own.connection_id')
+                .where('tag_assignments.account_id', '=', account)
+                .where('tag_id', '=', tag!),
+            ),
+          ),
         )
-        return state === 'active' ? other : of.not(other)
-      }),
-    )
+        .$if(state !== undefined, (query) =>
+          query.where('ended_at', state === 'ended' ? 'is not' : 'is', null),
+        )
+        .$if(state === 'pending' || state === 'active', (query) =>
+          query.where((of) => {
+            const other = of.exists(
+              of
+                .selectFrom('memberships as other')
+                .select('other.account_id')
+                .whereRef('other.connection_id', '=', 'own.connection_id')
+                .where('other.account_id', '!=', account),
+            )
+            return state === 'active' ? other : of.not(other)
+          }),
+        )
+      return onPage(those, values, 'own.connection_id')
+    },
+  )
+
+const PAGES = {
+  any: pageIn(undefined),
+  pending: pageIn('pending'),
+  active: pageIn('active'),
+  ended: pageIn('ended'),
+}
+
+const oneById = compiledOnce((db, { account, id }: { account: string; id: string }) =>
+  seenBy(db, account).where('id', '=', id),
+)
 
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
 /**
- * Converts rows to resources, with members, invited people and the account's tags. It makes one
- * query for members, one for invitations and one for tags, for all rows together.
+ * Selects what belongs to connections: their members, the people who are invited to them, and the
+ * account's tags. They are one query: three queries would each wait for the connection, and
+ * PostgreSQL would plan each of them.
  */
+const partsOf = compiledOnce(
+  (db, { ids, account, at }: { ids: readonly string[]; account: string; at: number }) =>
+    db
+      .selectFrom('memberships')
+      .innerJoin('accounts', 'accounts.id', 'account_id')
+      .select([sql<'member' | 'invited' | 'tag'>`'member'`.as('part'), 'connection_id'])
+      .select(['account_id as id', 'account_id as to_account'])
+      .select([
+        sql<string | null>`null`.as('to_email'),
+        sql<string | null>`accounts.display_name`.as('display_name'),
+      ])
+      .select(sql<Member['role'] | null>`role`.as('role'))
+      .where('connection_id', 'in', ids)
+      .unionAll(
+        occupyingInvitations(db, ids, at)
+          .clearSelect()
+          .clearOrderBy()
+          .select([sql<'invited'>`'invited'`.as('part'), 'connection_id', 'invitations.id as id'])
+          .select([sql<string>`to_account`.as('to_account'), 'to_email', 'display_name'])
+          .select(sql<null>`null`.as('role')),
+      )
+      .unionAll(
+        db
+          .selectFrom('tag_assignments')
+          .select([sql<'tag'>`'tag'`.as('part'), 'connection_id', 'tag_id as id'])
+          .select(sql<string>`null`.as('to_account'))
+          .select([sql<null>`null`.as('to_email'), sql<null>`null`.as('display_name')])
+          .select(sql<null>`null`.as('role'))
+          .where('account_id', '=', account)
+          .where('connection_id', 'in', ids),
+      )
+      .orderBy('id'),
+)
+
+/** Converts rows to resources, with members, invited people and the account's tags. */
 async function resources(
   db: Kysely<Schema>,
   account: string,
@@ -92,43 +149,28 @@ async function resources(
   at: number,
 ): Promise<Connection[]> {
   if (rows.length === 0) return []
-  const ids = rows.map((row) => row.id)
-  const members = await db
-    .selectFrom('memberships')
-    .innerJoin('accounts', 'accounts.id', 'account_id')
-    .select(['connection_id', 'account_id', 'display_name', 'role'])
-    .where('connection_id', 'in', ids)
-    .orderBy('account_id')
-    .execute()
-  const activeOf = grouped(members)
-  const invitedOf = grouped(await occupyingInvitations(db, ids, at).execute())
-  const tags = await db
-    .selectFrom('tag_assignments')
-    .select(['connection_id', 'tag_id'])
-    .where('account_id', '=', account)
-    .where('connection_id', 'in', ids)
-    .orderBy('tag_id')
-    .execute()
-  const tagsOf = grouped(tags)
+  const parts = await partsOf(db, { ids: rows.map(({ id }) => id), account, at })
+  const byConnection = Map.groupBy(parts, ({ connection_id }) => connection_id)
   return rows.map((row) => {
-    const active = (activeOf.get(row.id) ?? []).map((one): Member => {
-      const { account_id, display_name, role } = one
-      return {
-        id: account_id,
-        user_id: account_id,
-        ...serverName(display_name),
-        role,
+    const own = byConnection.get(row.id) ?? []
+    const active = own
+      .filter(({ part }) => part === 'member')
+      .map(({ id, display_name, role }): Member => ({
+        id,
+        user_id: id,
+        ...serverName(display_name as string),
+        role: role as Member['role'],
         state: 'active',
-      }
-    })
-    const all = [...active, ...invitedIn(invitedOf.get(row.id) ?? [])]
+      }))
+    const invited = own.filter(({ part }) => part === 'invited')
+    const all = [...active, ...invitedIn(invited)]
     return {
       id: row.id,
       name: row.name,
       kind: all.length > 2 ? 'group' : 'direct',
       state: row.ended_at !== null ? 'ended' : active.length < 2 ? 'pending' : 'active',
       favorite: row.favorite === 1,
-      tag_ids: (tagsOf.get(row.id) ?? []).map(({ tag_id }) => tag_id),
+      tag_ids: own.filter(({ part }) => part === 'tag').map(({ id }) => id),
       members: all,
       preset_id: row.preset_id,
       replaces: row.replaces,
@@ -141,9 +183,6 @@ async function resources(
   })
 }
 
-const grouped = <T extends { connection_id: string }>(rows: readonly T[]) =>
-  Map.groupBy(rows, ({ connection_id }) => connection_id)
-
 /**
  * Returns a connection as an account sees it.
  * @throws AppError `not_found`
@@ -154,7 +193,7 @@ export async function readConnection(
   id: string,
 ): Promise<Connection> {
   requireId(CONNECTION_PREFIX, id, 'connection')
-  const rows = await seenBy(db, account).where('id', '=', id).execute()
+  const rows = await oneById(db, { account, id })
   const [connection] = await resources(db, account, rows, now())
   if (connection === undefined) throw notFound('connection')
   return connection
@@ -235,9 +274,12 @@ async function end({ events, now }: ServiceContext, account: string, id: string)
 
 export const connections = (ground: ServiceContext): Service['connections'] => ({
   list: async (page, { account }) => {
-    const those = filtered(seenBy(ground.db, account), account, page)
-    const rows = await pageRows(those, page, CONNECTION_PREFIX, 'own.connection_id')
-    return pageOf(await resources(ground.db, account, rows, ground.now()), page)
+    const { state = 'any', tag_id: tag } = page
+    const favorite = page.favorite === undefined ? undefined : page.favorite ? 1 : 0
+    const values = { ...ofPage(page, CONNECTION_PREFIX), account, tag, favorite } as const
+    const rows = await PAGES[state](ground.db, values)
+    const { items, next_cursor } = pageOf(rows, page)
+    return { items: await resources(ground.db, account, items, ground.now()), next_cursor }
   },
   read: ({ id }, { account }) => readConnection(ground, account, id),
   update: ({ id, body }, { account }) => change(ground, account, id, body),

@@ -3,7 +3,7 @@
  * account a mailbox belongs to until the account approves. Then the connection's owners see the
  * account.
  */
-import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
+import { type ExpressionBuilder, type Kysely, sql, type Transaction } from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import type { Member } from '../../api/rest/connections.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
@@ -91,8 +91,12 @@ export const invitationResource = (
 
 /** Returns a condition for approved invitations with accounts that can still be added. */
 export const isWaiting = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
-  // A literal 1, because the database then recognises the condition of the partial index.
-  of.and([of('consent', '=', of.lit(1)), of('expires_at', '>', at - GRACE_MS)])
+  // A literal 1, because the database then recognises the condition of the partial index. The sum
+  // is in SQL, because a compiled query has no value for `at` while it is built.
+  of.and([
+    of('consent', '=', of.lit(1)),
+    sql<boolean>`${of.ref('expires_at')} + ${of.lit(GRACE_MS)} > ${at}`,
+  ])
 
 /**
  * Returns a condition for invitations that occupy a place in the connection. These are pending
@@ -141,7 +145,10 @@ export type OccupyingInvitation = Awaited<
 >
 
 /** Returns the people invited to one connection as members with the state `invited`, each once. */
-export function invitedIn(invited: readonly OccupyingInvitation[]): Member[] {
+export function invitedIn(
+  invited: readonly Pick<OccupyingInvitation, 'id' | 'to_account' | 'to_email' | 'display_name'>[],
+): Member[] {
+  if (invited.length === 0) return []
   const each = new Map(
     invited.map(({ id, to_account: user_id, to_email, display_name }) => [
       user_id ?? to_email,

@@ -10,6 +10,7 @@ import { CONNECTION_PREFIX as CONNECTION, later } from './connection-rows.ts'
 import { readConnection } from './connections.ts'
 import type { ServiceContext } from '../context.ts'
 import { collection } from '../db/collections.ts'
+import { compiledOnce } from '../db/compiled.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import { withAccountLock } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
@@ -42,6 +43,10 @@ const owned = collection({
     })),
 })
 
+const insert = compiledOnce((db, row: Pick<Schema['tags'], keyof Schema['tags']>) =>
+  db.insertInto('tags').values(row),
+)
+
 /**
  * Updates `updated_at` of the account's membership. This locks the row until the transaction ends.
  * @throws AppError `not_found` unless the account is a member
@@ -68,15 +73,11 @@ export const tags = (ground: ServiceContext): Service['tags'] => {
 
     create: ({ body: { name, color = null } }, { account }) =>
       withAccountLock(db, account, async (trx) => {
-        await owned.requireNewName(trx, account, name)
-        await owned.requireRoom(trx, account)
+        await owned.requireRoomFor(trx, account, name)
         const at = now()
         const id = newId(PREFIX, at)
-        await trx
-          .insertInto('tags')
-          .values({ id, account_id: account, name, color, created_at: at })
-          .execute()
-        return owned.read(trx, account, id)
+        await insert(trx, { id, account_id: account, name, color, created_at: at })
+        return { id, name, color, connection_count: 0, created_at: timeAt(at) }
       }),
 
     update: ({ id, body }, { account }) =>

@@ -10,26 +10,50 @@ import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
 import type { Page } from '../../api/fields.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
+import { compiledOnce } from './compiled.ts'
 import { notFound, requireId } from './faults.ts'
 import type { Schema } from './schema.ts'
 
+/** The values of a query for a page. A type, because an interface has no index signature. */
+export type PageValues = {
+  /** The page has the ids before this one; undefined for the first page. */
+  readonly before: string | undefined
+  /** The number of rows: one more than the page shows, as `pageOf` expects. */
+  readonly rows: number
+}
+
 /**
- * Returns the rows of `query` after the page's cursor, newest first. If there are more rows, it
- * returns one more than the page shows, as `pageOf` expects.
+ * Returns the values of a page.
+ * @param prefix the prefix of the ids
+ * @throws AppError `bad_request` if the cursor is not an id with this prefix
+ */
+export const ofPage = (page: Page, prefix: string): PageValues => ({
+  before: readCursor(page.cursor, (id) => isId(prefix, id)) ?? undefined,
+  rows: rowsFor(page),
+})
+
+/** Restricts a query to the rows of a page, newest first. */
+export function onPage<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  { before, rows }: PageValues,
+  column = 'id',
+): SelectQueryBuilder<DB, TB, Row> {
+  const id = sql.ref<string>(column)
+  const behind = before === undefined ? query : query.where(id, '<', before)
+  return behind.orderBy(id, 'desc').limit(rows)
+}
+
+/**
+ * Returns the rows of `query` on a page, newest first.
  * @param prefix the prefix of the ids in `column`
  * @throws AppError `bad_request` if the cursor is not an id with this prefix
  */
-export function pageRows<DB, TB extends keyof DB, Row>(
+export const pageRows = <DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
   page: Page,
   prefix: string,
-  column = 'id',
-) {
-  const before = readCursor(page.cursor, (id) => isId(prefix, id))
-  const id = sql.ref<string>(column)
-  const behind = before === null ? query : query.where(id, '<', before)
-  return behind.orderBy(id, 'desc').limit(rowsFor(page)).execute()
-}
+  column?: string,
+): Promise<Row[]> => onPage(query, ofPage(page, prefix), column).execute() as Promise<Row[]>
 
 /** How error messages name the owner of a collection. */
 const OWNERS = {
@@ -70,6 +94,31 @@ export function collection<
   const { anOwner, has } = OWNERS[kind]
   type Query = SelectQueryBuilder<Schema, TB, Row>
 
+  const byId = compiledOnce((db, { owner, id }: { owner: string; id: string }) =>
+    select(db, owner).where(sql.ref<string>('id'), '=', id),
+  )
+  const namesOf = compiledOnce((db, { owner }: { owner: string }) =>
+    select(db, owner)
+      .clearSelect()
+      .select([sql<string>`id`.as('id'), sql<string>`name`.as('name')]),
+  )
+
+  const full = () =>
+    new AppError('conflict', `${anOwner} has at most ${most} ${what}s. Delete one first.`)
+
+  /**
+   * Checks that none of an owner's things has the name.
+   * @throws AppError `conflict`
+   */
+  function requireOther(things: readonly { readonly name: string }[], name: string): void {
+    const same = folded(name)
+    if (things.some((thing) => folded(thing.name) === same))
+      throw new AppError(
+        'conflict',
+        `${has} a ${what} with this name already. Choose another name.`,
+      )
+  }
+
   return {
     /** Returns a page, newest first. `narrow` adds conditions. */
     async list(
@@ -88,8 +137,7 @@ export function collection<
      */
     async read(db: Kysely<Schema>, owner: string, id: string): Promise<Resource> {
       requireId(prefix, id, what)
-      const rows = await select(db, owner).where(sql.ref<string>('id'), '=', id).execute()
-      const [resource] = await resources(rows, db)
+      const [resource] = await resources(await byId(db, { owner, id }), db)
       if (resource === undefined) throw notFound(what)
       return resource
     },
@@ -103,30 +151,35 @@ export function collection<
         .clearSelect()
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow()
-      if (Number(count) >= most)
-        throw new AppError('conflict', `${anOwner} has at most ${most} ${what}s. Delete one first.`)
+      if (Number(count) >= most) throw full()
     },
 
     /**
      * Checks that none of the owner's other resources has the name.
-     * @param own the id of the resource to be named; null for a new one
+     * @param own the id of the resource to be named
      * @throws AppError `conflict`
      */
     async requireNewName(
       trx: Transaction<Schema>,
       owner: string,
       name: string,
-      own: string | null = null,
+      own: string,
     ): Promise<void> {
-      const others = await select(trx, owner)
-        .clearSelect()
-        .select([sql<string>`id`.as('id'), sql<string>`name`.as('name')])
-        .execute()
-      if (others.some((one) => one.id !== own && folded(one.name) === folded(name)))
-        throw new AppError(
-          'conflict',
-          `${has} a ${what} with this name already. Choose another name.`,
-        )
+      const things = await namesOf(trx, { owner })
+      requireOther(
+        things.filter(({ id }) => id !== own),
+        name,
+      )
+    },
+
+    /**
+     * Checks that the owner can have one more resource, and that no other has its name.
+     * @throws AppError `conflict`
+     */
+    async requireRoomFor(trx: Transaction<Schema>, owner: string, name: string): Promise<void> {
+      const things = await namesOf(trx, { owner })
+      requireOther(things, name)
+      if (things.length >= most) throw full()
     },
   }
 }

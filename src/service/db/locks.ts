@@ -1,5 +1,6 @@
 /** Database locks, which all replicas share. */
 import type { Kysely, Transaction } from 'kysely'
+import { compiledOnce } from './compiled.ts'
 import type { Schema } from './schema.ts'
 import { transactionWithMarks } from './sync-marks.ts'
 
@@ -18,16 +19,19 @@ export async function acquireLock(
     .execute()
 }
 
+/** This update changes nothing. It locks the row in both database engines. */
+const lockRow = compiledOnce((db, { account }: { account: string }) =>
+  db
+    .updateTable('accounts')
+    .set((of) => ({ display_name: of.ref('display_name') }))
+    .where('id', '=', account),
+)
+
 /**
  * Locks an account until the transaction ends, if the account exists. This also locks its key log.
  */
 export async function lockAccount(trx: Transaction<Schema>, account: string): Promise<void> {
-  // This update changes nothing. It locks the row in both database engines.
-  await trx
-    .updateTable('accounts')
-    .set((of) => ({ display_name: of.ref('display_name') }))
-    .where('id', '=', account)
-    .execute()
+  await lockRow(trx, { account })
 }
 
 /** Runs `work` in a transaction that has locked the account. */

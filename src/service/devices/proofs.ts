@@ -176,7 +176,7 @@ export function newProofs({
 
     use: async (shown) => {
       const use = useOf(shown)
-      const { rows } = await recordUse(db, use)
+      const rows = await recordUse(db, use)
       if (rows.length === 0) throw await unrecorded(use)
     },
   }

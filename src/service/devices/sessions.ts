@@ -184,10 +184,10 @@ async function sessionWithUse(
   { db, writesInWith }: Pick<ServiceContext, 'db' | 'writesInWith'>,
   of: Presented,
 ) {
-  if (writesInWith) return (await readSessionWithUse(db, of)).rows[0]
-  const [row] = (await readSession(db, of)).rows
+  if (writesInWith) return (await readSessionWithUse(db, of))[0]
+  const [row] = await readSession(db, of)
   if (row === undefined) return undefined
-  const [use] = (await recordUse(db, of)).rows
+  const [use] = await recordUse(db, of)
   return { ...row, use_id: use?.id ?? null }
 }
 

@@ -119,8 +119,7 @@ export const orgGroups = (ground: ServiceContext): Service['orgGroups'] => {
 
     create: ({ body: { name, description = null } }, session) =>
       managing(events, session, async (trx, { id: organisation }) => {
-        await groups.requireNewName(trx, organisation, name)
-        await groups.requireRoom(trx, organisation)
+        await groups.requireRoomFor(trx, organisation, name)
         const at = now()
         const id = newId(GROUP_PREFIX, at)
         await trx

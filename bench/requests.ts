@@ -1,0 +1,214 @@
+/**
+ * Measures the processor time of requests to the daemon, as ratios to a peer that gives the same
+ * answers: bare node:http, or fastify with prepared statements (`peer.ts`). Daemon and peer are
+ * measured in alternation, after a warm-up of the compiler: both are compared as they run for
+ * hours.
+ */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { median, say } from './figures.ts'
+import { load } from './load.ts'
+import { type Program, cpuMs, listening, spawnBare, spawnDaemon, spawnPeer } from './programs.ts'
+
+const DAEMON = 19_831
+const PEER = 19_832
+const ROUNDS = 5
+/** Warm-up requests, as a multiple of the measured number. */
+const WARM_UP = 3
+const CONNECTIONS = 50
+/** The tags that exist at once. An account has at most 200. */
+const TAGS = 50
+/** How often the tags are created in one round. */
+const BATCHES = 10
+
+interface Client {
+  readonly token: string
+  /** Returns the text of a request to one of the two programs. */
+  readonly text: (method: string, path: string, body?: object) => string
+  readonly call: (port: number, method: string, path: string, body?: object) => Promise<Response>
+}
+
+function clientOf(token: string): Client {
+  const headers = { Authorization: `Bearer ${token}`, Accept: 'application/json' }
+  return {
+    token,
+    text: (method, path, body) => {
+      const sent = body === undefined ? '' : JSON.stringify(body)
+      const lines = [
+        `${method} ${path} HTTP/1.1`,
+        `Host: 127.0.0.1:${DAEMON}`,
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        'User-Agent: bench',
+        ...(sent === ''
+          ? []
+          : [`Content-Type: application/json`, `Content-Length: ${sent.length}`]),
+      ]
+      return `${lines.join('\r\n')}\r\n\r\n${sent}`
+    },
+    call: async (port, method, path, body) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+        method,
+        headers: { ...headers, ...(body && { 'Content-Type': 'application/json' }) },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+      return answer
+    },
+  }
+}
+
+const json = async (answer: Promise<Response>) =>
+  (await (await answer).json()) as Record<string, string>
+
+/** Returns headers and body of a response of the daemon, for bare node:http to send. */
+async function captured(answer: Response) {
+  const own = new Set(['date', 'connection', 'keep-alive'])
+  const headers = [...answer.headers].filter(([name]) => !own.has(name)).flat()
+  return { headers, body: await answer.text() }
+}
+
+/** Returns the processor time that a program uses during some work, in milliseconds. */
+async function cost(program: Program, work: () => Promise<unknown>): Promise<number> {
+  const { pid = 0 } = program.process
+  const before = cpuMs(pid)
+  await work()
+  return cpuMs(pid) - before
+}
+
+/** Returns the processor time of one round of requests to a program, in milliseconds. */
+type Round = (program: Program) => Promise<number>
+
+/** Returns a round of `count` equal requests. */
+const equal =
+  (count: number, text: () => string): Round =>
+  (program) => {
+    const sent = text()
+    return cost(program, () => load(program.port, () => sent, count))
+  }
+
+/** Returns the processor time of the daemon as a multiple of the peer's, for each round. */
+async function ratios(daemon: Program, peer: Program, round: Round): Promise<number[]> {
+  for (let turn = 0; turn < WARM_UP; turn++) for (const one of [daemon, peer]) await round(one)
+  const found: number[] = []
+  for (let turn = 0; turn < ROUNDS; turn++) {
+    const theirs = await round(peer)
+    found.push((await round(daemon)) / theirs)
+  }
+  return found
+}
+
+function report(what: string, values: readonly number[]): void {
+  const all = values.map((value) => value.toFixed(2)).join(' ')
+  say(`CPU of ${what}: ${median(values).toFixed(2)}  (${all})`)
+}
+
+/**
+ * Returns a round that creates tags. Their deletion, which makes room for the next ones, is not
+ * counted. They are sent on one connection, because the daemon looks up the peer of each.
+ */
+function creatingTags({ text }: Client): Round {
+  let number = 0
+  const next = () => text('POST', '/api/v1/tags', { name: `Tag ${++number}`, color: '#2453b8' })
+  return async (program) => {
+    let used = 0
+    for (let batch = 0; batch < BATCHES; batch++) {
+      const paths: string[] = []
+      const onAnswer = (answer: string) =>
+        void paths.push(`/api/v1/tags/${/"id":"(\w+)"/.exec(answer)?.[1]}`)
+      used += await cost(program, () =>
+        load(program.port, next, TAGS, { connections: 1, onAnswer }),
+      )
+      const removing = () => text('DELETE', paths.pop() as string)
+      await load(program.port, removing, TAGS, { connections: 1 })
+    }
+    return used
+  }
+}
+
+async function compareToBare(daemon: Program, client: Client, id: string): Promise<void> {
+  const path = `/api/v1/connections/${id}/code`
+  const bare = async (answer: Promise<Response>) => {
+    const made = spawnBare(PEER, await captured(await answer))
+    await listening(made)
+    return made
+  }
+  const code = await bare(client.call(DAEMON, 'GET', path))
+  const reading = equal(8_000, () => client.text('GET', path))
+  report(
+    'bare node:http ÷ ours, GET /api/v1/connections/{id}/code',
+    (await ratios(daemon, code, reading)).map((ratio) => 1 / ratio),
+  )
+  await code.stop()
+
+  // Own words: they are checked and logged like all others, and they are no wrong attempt.
+  let words = ''
+  const renew = async () => ({ words } = (await json(client.call(DAEMON, 'GET', path))) as never)
+  await renew()
+  const verify = await bare(client.call(DAEMON, 'POST', '/api/v1/verify', { words }))
+  const checking = equal(1_000, () => client.text('POST', '/api/v1/verify', { words }))
+  const found = await ratios(daemon, verify, async (program) => {
+    await renew()
+    return checking(program)
+  })
+  report(`ours ÷ bare node:http with validation, POST /api/v1/verify`, found)
+  await verify.stop()
+}
+
+async function compareToPeer(
+  daemon: Program,
+  client: Client,
+  of: { readonly id: string; readonly account: string; readonly stateDir: string },
+): Promise<void> {
+  const { id, account, stateDir } = of
+  const database = join(stateDir, 'peer.db')
+  const own = new DatabaseSync(join(stateDir, 'account.db'))
+  own.exec(`vacuum into '${database}'`)
+  own.close()
+  const peer = spawnPeer(PEER, { database, token: client.token, account })
+  await listening(peer)
+  const paths: [path: string, count: number][] = [
+    [`/api/v1/connections/${id}`, 2_000],
+    [`/api/v1/connections?limit=${CONNECTIONS}`, 400],
+  ]
+  for (const [path, count] of paths) {
+    const [ours, theirs] = [DAEMON, PEER].map((port) => json(client.call(port, 'GET', path)))
+    assert.deepEqual(await ours, await theirs)
+    const what = `ours ÷ fastify with better-sqlite3, GET ${path.replace(id, '{id}')}`
+    report(
+      what,
+      await ratios(
+        daemon,
+        peer,
+        equal(count, () => client.text('GET', path)),
+      ),
+    )
+  }
+  report(
+    'ours ÷ fastify with better-sqlite3, POST /api/v1/tags',
+    await ratios(daemon, peer, creatingTags(client)),
+  )
+  await peer.stop()
+}
+
+/** Measures the requests of a daemon on this state folder, and prints the ratios. */
+export async function compareRequests(stateDir: string): Promise<void> {
+  const daemon = spawnDaemon(DAEMON, stateDir)
+  await listening(daemon)
+  const anyone = clientOf('')
+  const made = anyone.call(DAEMON, 'POST', '/api/v1/token', { name: 'bench', scope: 'full' })
+  const client = clientOf((await json(made))['token'] ?? '')
+  const post = (path: string, body?: object) => json(client.call(DAEMON, 'POST', path, body))
+  const tag = await post('/api/v1/tags', { name: 'Family' })
+  let id = ''
+  for (let n = 0; n < CONNECTIONS; n++) {
+    id = (await post('/api/v1/connections', { name: `Friend ${n}` }))['id'] ?? ''
+    await post(`/api/v1/tags/${tag['id']}/assign/${id}`)
+  }
+  const { user } = (await json(client.call(DAEMON, 'GET', '/api/v1/context'))) as never as {
+    user: { id: string }
+  }
+  await compareToBare(daemon, client, id)
+  await compareToPeer(daemon, client, { id, account: user.id, stateDir })
+  await daemon.stop()
+}
