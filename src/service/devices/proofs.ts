@@ -15,6 +15,9 @@ import { newExpirySweep } from '../db/seen-once.ts'
 
 /** A nonce is valid for at least this long and at most twice as long, in milliseconds. */
 const SLOT_MS = 120_000
+/** The length of the tag that shows the epoch of a nonce, in bytes and as base64url. */
+const TAG_BYTES = 6
+const TAG_LENGTH = 8
 /** How long a used proof is remembered, in milliseconds. Its `iat` is too old long before that. */
 const REPLAY_MS = 5 * 60_000
 
@@ -102,13 +105,15 @@ export function newProofs({
   const epochs = newProofEpochs(db)
   const sweep = newExpirySweep({ db, background, now }, 'used_proofs', 'sweep of used proofs')
 
-  /** Returns the nonce of a time slot. Every replica computes the same nonce, so none is stored. */
+  const mac = (secret: Buffer, message: string, length: number) =>
+    createHmac('sha256', secret).update(message).digest().subarray(0, length).toString('base64url')
+
+  /**
+   * Returns the nonce of a time slot. It begins with a tag of the epoch. Every replica computes the
+   * same nonce, so none is stored.
+   */
   const nonceOf = (secret: Buffer, slot: number) =>
-    createHmac('sha256', secret)
-      .update(`nonce ${slot}`)
-      .digest()
-      .subarray(0, 16)
-      .toString('base64url')
+    mac(secret, 'epoch', TAG_BYTES) + mac(secret, `nonce ${slot}`, 16)
 
   let latest = { epoch: '', slot: -1, nonce: '', previous: '' }
 
@@ -134,8 +139,12 @@ export function newProofs({
   /** Returns the epoch of a nonce. */
   async function requireNonce(found: string | null): Promise<string> {
     const { epoch, nonce, previous } = await noncesNow()
-    if (found !== nonce && found !== previous) throw nonceRequired(nonce)
-    return epoch
+    if (found === nonce || found === previous) return epoch
+    // Another replica may have begun an epoch that this one does not know yet. Only a nonce with
+    // another tag is worth a query.
+    const isOfEpoch = found?.startsWith(nonce.slice(0, TAG_LENGTH)) === true
+    if (found !== null && !isOfEpoch && (await epochs.hasEnded(epoch))) return requireNonce(found)
+    throw nonceRequired(nonce)
   }
 
   const useOf: Proofs['useOf'] = ({ thumbprint, jti, epoch }) => {
