@@ -151,6 +151,25 @@ test('there are at most as many connections as configured', async (t) => {
   assert.equal(new Set(processes).size, 3)
 })
 
+test('a connection that only reads is an outage, and the next request gets another one', async (t) => {
+  const url = await newDatabase()
+  const owner = await postgresql(url)
+  t.after(() => owner.close())
+  const admin = await queriesOver(owner)
+  await sql`create table written (n integer)`.execute(admin)
+  const database = sql.id(new URL(url).pathname.slice(1))
+  await sql`alter database ${database} set default_transaction_read_only = on`.execute(admin)
+  const engine = await postgresql(url, { ...DATABASE_DEFAULTS, poolSize: 1 })
+  t.after(() => engine.close())
+  const { reaching } = newReach(engine.isAway)
+  const db = await queriesOver(engine)
+  const write = () => reaching(() => sql`insert into written values (1)`.execute(db))
+  const { cause } = await rejects('backend_unavailable', write())
+  assert.equal((cause as { code?: unknown }).code, '25006')
+  await sql`alter database ${database} reset default_transaction_read_only`.execute(admin)
+  await write()
+})
+
 test('a role without a free connection (SQLSTATE 53300) is an outage, and the call returns', async (t) => {
   const url = await newDatabase()
   const owner = await postgresql(url, undefined, 3000)

@@ -17,6 +17,7 @@ import { prepareFile } from '../../storage/database-file.ts'
 import { guarded } from '../../storage/sqlite.ts'
 import { type VersionCopies, versionCopies } from '../../storage/database-copy.ts'
 import type { Schema } from './schema.ts'
+import { isOfStandby } from './standby.ts'
 import { type Transactions, newTransactions } from './transactions.ts'
 
 /** How long to wait for another program's lock, or for a connection, in milliseconds. */
@@ -264,7 +265,7 @@ export async function postgresql(
         await client.end()
       }
     },
-    isAway: (error) => isOutage(error) || isRepeatable(error),
+    isAway: (error) => isOutage(error) || isRepeatable(error) || isOfStandby(error),
     dialect: async () => {
       const kysely = await import('kysely')
       const { OperatorNode, PrimitiveValueListNode } = kysely
@@ -306,11 +307,11 @@ export async function postgresql(
 
 /**
  * Error codes for an outage or a conflict. They are from the network, or from PostgreSQL when it
- * stops, starts, has no free connection, only reads, waited too long for a lock or for a statement,
- * or has aborted one of two conflicting transactions (PostgreSQL manual, appendix A).
+ * stops, starts, has no free connection, waited too long for a lock or for a statement, or has
+ * aborted one of two conflicting transactions (PostgreSQL manual, appendix A).
  */
 const OUTAGE =
-  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|57014|55P03|25006|25P03|53300|40001|40P01)$/
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|57P0[123]|57014|55P03|25P03|53300|40001|40P01)$/
 /** Messages of the driver's own errors, which have no code. */
 const OUTAGE_SAID =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/

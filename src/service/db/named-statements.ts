@@ -9,6 +9,7 @@ import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { isUndone, repeated } from './repeating.ts'
+import { isOfStandby } from './standby.ts'
 
 /** The maximum number of named statements in each connection. */
 const MOST_NAMED = 500
@@ -125,14 +126,22 @@ export function namingPool(pool: Pool, prepare: DatabaseConfig['prepare']): Post
       }
     }
 
+    /** Whether the next request must get another connection. */
+    let isUnfit = false
+
     async function query(text: string, values: readonly unknown[]) {
       // The status before the query: afterwards, PostgreSQL may have reported only the error.
       const isAlone = client.getTransactionStatus() === 'I'
-      if (!isAlone) return attempt(text, values, false)
-      return repeated(() => attempt(text, values, true), isUndone)
+      try {
+        if (!isAlone) return await attempt(text, values, false)
+        return await repeated(() => attempt(text, values, true), isUndone)
+      } catch (error) {
+        isUnfit ||= isOfStandby(error)
+        throw error
+      }
     }
 
-    const release = (isBroken?: boolean) => client.release(isBroken)
+    const release = (isBroken = false) => client.release(isBroken || isUnfit)
     return { query, release } as unknown as PostgresPoolClient
   }
 
