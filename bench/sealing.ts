@@ -10,8 +10,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
 import type { Account } from '../src/api/port.ts'
+import { limitNewSpace } from '../src/runtime/new-space.ts'
 import { encodeBase64url } from '../src/crypto/encoding/base64url.ts'
 import { sealKeyId } from '../src/crypto/device-public-keys.ts'
 import { publicKeys } from '../src/crypto/device-keys.ts'
@@ -143,8 +143,8 @@ async function sealing(state: State): Promise<void> {
   say(`  longest use of the processor without a turn, ms: ${all(slices!)}`)
 }
 
-// As src/main.ts does.
-setFlagsFromString('--semi-space-growth-factor=1')
+// As in a daemon.
+limitNewSpace()
 sizes()
 const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
 const state = openState(folder)

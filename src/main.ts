@@ -4,7 +4,7 @@
  */
 import net from 'node:net'
 import { join } from 'node:path'
-import { setFlagsFromString } from 'node:v8'
+import { limitNewSpace } from './runtime/new-space.ts'
 
 /** The build id, which the bundler inserts. It changes whenever `program.cjs` changes. */
 declare const PROGRAM_BUILD: string | undefined
@@ -42,10 +42,7 @@ process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
   if (!isKnown) Reflect.apply(emitWarning, undefined, [warning, ...rest])
 }
 
-// Keeps V8's space for new objects at its initial size. Under load it would grow to 64 MB, and a
-// collection of it stops all requests: while envelopes are sealed, for 25 ms in place of 12. Set
-// before the program loads, because V8 rejects a code cache that was written under other flags.
-setFlagsFromString('--semi-space-growth-factor=1')
+limitNewSpace()
 
 type Program = typeof import('./cli/run.ts')
 

@@ -75,7 +75,7 @@ test('the space for new objects stays small under load, and grows without the li
     const { stdout } = await promisify(execFile)(process.execPath, ['-e', script])
     return Number(stdout)
   }
-  const path = import.meta.resolve('../../src/cli/memory.ts')
+  const path = import.meta.resolve('../../src/runtime/new-space.ts')
   const limited = await sizeAfter(
     `require(${JSON.stringify(new URL(path).pathname)}).limitNewSpace()`,
   )

@@ -228,8 +228,8 @@ export async function startCluster(t: TestContext, ttlSeconds = 20): Promise<Clu
     return []
   }
   /**
-   * Returns the name of the member with a role. A member that is lost keeps its role until its lease
-   * ends.
+   * Returns the name of the member with a role. A member that is lost keeps its role until its
+   * lease ends.
    */
   const holder = async (role: string) =>
     (await members()).find((one) => one.role === role && isUp(one))?.name
