@@ -1,9 +1,10 @@
 /**
  * Preloaded into a program: writes the names of the modules that it has loaded to standard error, as
- * one JSON line at its first output, and another when it ends.
+ * one JSON line before each server begins to listen, and another when it ends.
  */
 const Module = require('node:module')
 const { writeSync } = require('node:fs')
+const { Server } = require('node:net')
 
 const load = Module._load
 const names = []
@@ -13,11 +14,9 @@ Module._load = function (name, ...rest) {
 }
 
 const report = () => writeSync(2, `${JSON.stringify(names)}\n`)
-const { stdout } = process
-const write = stdout.write.bind(stdout)
-stdout.write = (...rest) => {
-  stdout.write = write
+const { listen } = Server.prototype
+Server.prototype.listen = function (...rest) {
   report()
-  return write(...rest)
+  return listen.apply(this, rest)
 }
 process.on('exit', report)

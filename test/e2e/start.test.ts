@@ -429,9 +429,8 @@ describe('the bundle', () => {
     await whileRunning(stateDir, [], syncNow)
     const preload = ['--require', join(ROOT, 'test/e2e/loaded-modules.cjs')]
     const stderr = await whileRunning(stateDir, preload, syncNow)
-    const [listening = [], ended = []] = (stderr.match(/^\[.*\]$/gm) ?? []).map(
-      (line) => JSON.parse(line) as string[],
-    )
+    const reports = (stderr.match(/^\[.*\]$/gm) ?? []).map((line) => JSON.parse(line) as string[])
+    const [ended = [], listening = []] = reports.toReversed()
     assert(listening.includes('node:http'), stderr)
     const late = /^(\.\/lib\/|node:crypto$|node:worker_threads$)/
     assert.deepEqual(

@@ -65,12 +65,13 @@ const isForked = ({ state }: Participant, id: string) => state.forks.has(id)
 
 /**
  * Returns the devices that may continue a connection: of a confirmed member, without a detected
- * fork.
+ * fork. A member may have deleted a connection that ended, which the roster does not say.
  */
 const wholeIn = (scene: Scene, truth: Truth) =>
   liveOf(scene).filter(
     (participant) =>
       memberIn(truth, participant) !== undefined &&
+      scene.server.rosters.get(truth.id)?.roles.has(participant.identity.account) === true &&
       !truth.unconfirmed.includes(participant.identity.account) &&
       !isForked(participant, truth.id) &&
       !dismissed(participant.state).has(truth.id),

@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { is } from 'valibot'
-import { email } from '../../src/api/fields.ts'
-import type { OutgoingLetter } from '../../src/service/mail/mailer.ts'
-import * as fromOthers from '../../src/service/mail/messages-from-others.ts'
-import * as own from '../../src/service/mail/messages.ts'
+import { email } from '../../../src/api/fields.ts'
+import type { OutgoingLetter } from '../../../src/service/mail/mailer.ts'
+import * as fromOthers from '../../../src/service/mail/messages-from-others.ts'
+import * as own from '../../../src/service/mail/messages.ts'
 
 const PUBLIC_URL = 'https://accounts.countersign.test'
 const LINK = `${PUBLIC_URL}/confirm/${'x'.repeat(43)}`

@@ -1,19 +1,19 @@
-/** Outgoing mail: its text, and delivery into a folder. For relays see mail-relay.test.ts. */
+/** Outgoing mail: its text, and delivery into a folder. For relays see relay.test.ts. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type MailPlace, openMail } from '../../src/service/mail/mail.ts'
-import { type OutgoingLetter } from '../../src/service/mail/mailer.ts'
+import { type MailPlace, openMail } from '../../../src/service/mail/mail.ts'
+import { type OutgoingLetter } from '../../../src/service/mail/mailer.ts'
 import {
   codeMessage,
   deviceAddedMessage,
   recoveryKeyMessage,
   resetMessage,
-} from '../../src/service/mail/messages.ts'
-import { codeIn, letterOf, type Letter } from './letters.ts'
+} from '../../../src/service/mail/messages.ts'
+import { codeIn, letterOf, type Letter } from '../letters.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'countersign-mail-test-'))
 after(() => rmSync(folder, { recursive: true }))

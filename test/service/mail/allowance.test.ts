@@ -1,9 +1,9 @@
 /** The limit on mails to one mailbox, on both engines. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Allowance, takePlace } from '../../src/service/accounts/mail-allowance.ts'
-import { openServiceDatabase } from './database.ts'
-import { onBothEngines } from './engines.ts'
+import { type Allowance, takePlace } from '../../../src/service/accounts/mail-allowance.ts'
+import { openServiceDatabase } from '../database.ts'
+import { onBothEngines } from '../engines.ts'
 
 const HOUR = 3_600_000
 const CODES: Allowance = { what: 'code', most: 2, periodMs: HOUR }

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { newId } from '../../src/crypto/encoding/id.ts'
-import { AppError } from '../../src/errors.ts'
-import type { ServiceContext } from '../../src/service/context.ts'
-import { accountBehind } from '../../src/service/accounts/mailbox-lookups.ts'
-import { openServiceDatabase } from './database.ts'
-import { onBothEngines } from './engines.ts'
-import { rejects } from '../rejects.ts'
+import { newId } from '../../../src/crypto/encoding/id.ts'
+import { AppError } from '../../../src/errors.ts'
+import type { ServiceContext } from '../../../src/service/context.ts'
+import { accountBehind } from '../../../src/service/accounts/mailbox-lookups.ts'
+import { openServiceDatabase } from '../database.ts'
+import { onBothEngines } from '../engines.ts'
+import { rejects } from '../../rejects.ts'
 
 const HOUR = 3_600_000
 
