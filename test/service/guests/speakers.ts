@@ -8,6 +8,7 @@ import { preferences } from '../../../src/service/accounts/preferences.ts'
 import { keepCode, switchOff } from '../../../src/service/accounts/public-code-rows.ts'
 import type { ServiceContext } from '../../../src/service/context.ts'
 import { type Background, newBackground } from '../../../src/service/db/background.ts'
+import { transactionWithMarks } from '../../../src/service/db/sync-marks.ts'
 import { newPublicWords } from '../../../src/service/guests/public-words.ts'
 import { newWordBuilder, type WordSizes } from '../../../src/service/guests/word-builder.ts'
 import { openServiceDatabase } from '../database.ts'
@@ -98,9 +99,8 @@ const newSecret = () => {
 
 export async function shareCode({ db }: Replica, speaker: Speaker): Promise<void> {
   const k = newSecret()
-  await db
-    .transaction()
-    .execute((trx) => keepCode(trx, { account_id: speaker.id, k: encodeBase64url(k) }))
+  const code = { account_id: speaker.id, k: encodeBase64url(k) }
+  await transactionWithMarks(db, (trx) => keepCode(trx, code))
   speaker.all.push(k)
   speaker.k = k
 }
@@ -115,7 +115,7 @@ export async function switchTo({ db }: Replica, speaker: Speaker, on: boolean): 
 
 /** Does what a revocation of a device and a reset do to the code. */
 export async function revoke({ db }: Replica, speaker: Speaker): Promise<void> {
-  await db.transaction().execute((trx) => switchOff(trx, speaker.id))
+  await transactionWithMarks(db, (trx) => switchOff(trx, speaker.id))
   speaker.isOn = false
   speaker.k = null
 }
