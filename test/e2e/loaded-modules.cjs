@@ -14,9 +14,11 @@ Module._load = function (name, ...rest) {
 }
 
 const report = () => writeSync(2, `${JSON.stringify(names)}\n`)
-const { listen } = Server.prototype
-Server.prototype.listen = function (...rest) {
-  report()
-  return listen.apply(this, rest)
-}
+const servers = Server.prototype
+servers.listen = new Proxy(servers.listen, {
+  apply(listen, server, rest) {
+    report()
+    return Reflect.apply(listen, server, rest)
+  },
+})
 process.on('exit', report)
