@@ -1,6 +1,6 @@
 /**
  * Marks of what a sync reads. Each account has one mark for each part of a sync: a random number
- * that is replaced whenever the part changes. A device whose marks are equal has nothing to read.
+ * that is replaced whenever the part changes. A device with equal marks has nothing to read.
  *
  * A mark is random and not a counter, because a counter could reach the same value twice: after a
  * restore from a backup, or after a standby without the newest transaction became the primary.

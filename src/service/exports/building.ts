@@ -9,6 +9,7 @@ import type { Log } from '../../log.ts'
 import { type Job, Lost, newLeases, deleteParts } from './leases.ts'
 import { type Step, zipOf } from './zip.ts'
 import type { ServiceContext } from '../context.ts'
+import { newRunner } from '../db/runner.ts'
 
 /**
  * When a builder writes to its lease, in milliseconds. It renews the lease after RENEWAL_MS at the
@@ -58,16 +59,6 @@ export function newExporter(of: {
   const { ground, accountOf, isAway, log, signal } = of
   const { db, events, background, now } = ground
   const leases = newLeases(ground)
-  let running = false
-  let again = false
-  let timer: NodeJS.Timeout | undefined
-  signal.addEventListener('abort', () => clearTimeout(timer))
-
-  function later(ms: number): void {
-    clearTimeout(timer)
-    if (signal.aborted) return
-    timer = setTimeout(wake, Math.min(Math.max(ms, SOONEST_MS), LATEST_MS)).unref()
-  }
 
   function steps(job: Job): Step {
     let renewedAt = now()
@@ -168,7 +159,9 @@ export function newExporter(of: {
       .where('state', '=', 'ready')
       .executeTakeFirst()
     const times = [lease?.at, file?.at].filter((at) => typeof at === 'number')
-    if (times.length > 0) later(Math.min(...times) - now())
+    if (times.length === 0) return
+    const ms = Math.min(...times) - now()
+    runner.wakeIn(Math.min(Math.max(ms, SOONEST_MS), LATEST_MS))
   }
 
   async function work(): Promise<void> {
@@ -182,26 +175,6 @@ export function newExporter(of: {
     await plan()
   }
 
-  async function run(): Promise<void> {
-    again = true
-    if (running) return
-    running = true
-    try {
-      while (again && !signal.aborted) {
-        again = false
-        await work()
-      }
-    } catch (error) {
-      later(RETRY_MS)
-      throw error
-    } finally {
-      running = false
-    }
-  }
-
-  function wake(): void {
-    background.run(run)
-  }
-
-  return { wake }
+  const runner = newRunner({ background, signal, work, retryMs: RETRY_MS })
+  return runner
 }

@@ -12,6 +12,7 @@ import { newSlices } from '../../slices.ts'
 import { FEW_CODES, haveChanged, sharedCodes } from '../accounts/public-code-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { endLease, takeLease } from '../db/leases.ts'
+import { newRunner } from '../db/runner.ts'
 import { spokenWords } from './spoken-words.ts'
 import {
   addWords,
@@ -75,15 +76,6 @@ export function newWordBuilder(
 ): WordBuilder {
   const { db, background, now, signal, sizes = WORD_SIZES } = of
   const lease = { name: 'public words', owner: newId('', now()), ms: LEASE_MS } as const
-  let running = false
-  let again = false
-  let timer: NodeJS.Timeout | undefined
-  signal.addEventListener('abort', () => clearTimeout(timer))
-
-  function later(): void {
-    clearTimeout(timer)
-    if (!signal.aborted) timer = setTimeout(wake, TICK_MS).unref()
-  }
 
   const currentWindow = () => windowOf(now())
 
@@ -145,7 +137,7 @@ export function newWordBuilder(
   }
 
   /** Works until there is nothing to do. Returns whether there will be work later. */
-  async function work(): Promise<boolean> {
+  async function computeAll(): Promise<boolean> {
     let gathered: Gathered | null = null
     while (!signal.aborted) {
       const [pass, old] = [await nextPass(), await surplus()]
@@ -159,27 +151,14 @@ export function newWordBuilder(
     return false
   }
 
-  async function run(): Promise<void> {
-    again = true
-    if (running) return
-    running = true
-    try {
-      while (again && !signal.aborted) {
-        again = false
-        if (await work()) later()
-      }
+  const runner = newRunner({
+    background,
+    signal,
+    retryMs: TICK_MS,
+    work: async () => {
+      if (await computeAll()) runner.wakeIn(TICK_MS)
       await endLease(db, lease)
-    } catch (error) {
-      later()
-      throw error
-    } finally {
-      running = false
-    }
-  }
-
-  function wake(): void {
-    background.run(run)
-  }
-
-  return { wake }
+    },
+  })
+  return runner
 }
