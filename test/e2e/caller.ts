@@ -34,6 +34,24 @@ export async function ask(
   }
 }
 
+/** Returns the request for a write under an Idempotency-Key, for `fetch`. */
+export const keyedWrite = (token: string, key: string, body: object, method = 'POST') => ({
+  method,
+  headers: {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    'Idempotency-Key': key,
+  },
+  body: JSON.stringify(body),
+})
+
+/**
+ * Returns whether an error may pass if the write is repeated under its key: an outage has its own
+ * codes.
+ */
+export const mayPass = (status: number, text: string): boolean =>
+  [503, 504].includes(status) || (status === 409 && /"error":"in_progress"/.test(text))
+
 /** Creates a token of some scope, by the public route. */
 export async function newToken(
   address: string,

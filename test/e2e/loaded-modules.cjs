@@ -15,7 +15,7 @@ Module._load = function (name, ...rest) {
 
 const report = () => writeSync(2, `${JSON.stringify(names)}\n`)
 const servers = Server.prototype
-servers.listen = new Proxy(servers.listen, {
+servers.listen = new Proxy(Reflect.get(servers, 'listen'), {
   apply(listen, server, rest) {
     report()
     return Reflect.apply(listen, server, rest)

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { freePort, startPostgres } from '../service/postgres.ts'
-import { type Json, caller, listed, newToken } from './caller.ts'
+import { type Json, caller, keyedWrite, listed, mayPass, newToken } from './caller.ts'
 import { linkOf, minuteOf, wordsFrom } from './peer.ts'
 import { type Child, startDaemon } from './program.ts'
 import { login, startBalancer, startReplica } from './servers.ts'
@@ -23,19 +23,12 @@ const ATTEMPTS = 20
 /** Repeats a request until it is answered, as a script does that needs its write done once. */
 async function persist(address: string, token: string, request: string, body: object) {
   const [method = '', path = ''] = request.split(' ')
-  const headers = {
-    Authorization: `Bearer ${token}`,
-    'Content-Type': 'application/json',
-    'Idempotency-Key': randomUUID(),
-  }
+  const write = keyedWrite(token, randomUUID(), body, method)
   for (let attempt = 1; ; attempt++) {
-    const init = { method, headers, body: JSON.stringify(body) }
-    const answer = await fetch(address + path, init).catch(() => null)
+    const answer = await fetch(address + path, write).catch(() => null)
     const text = answer === null ? 'no answer' : await answer.text()
     if (answer?.ok) return JSON.parse(text) as Json
-    // The only errors that may pass by repetition: an outage has its own codes.
-    const busy = answer?.status === 409 && /"error":"in_progress"/.test(text)
-    const passes = answer === null || busy || [503, 504].includes(answer.status)
+    const passes = answer === null || mayPass(answer.status, text)
     assert(passes && attempt < ATTEMPTS, `${request}: ${answer?.status} ${text}`)
   }
 }

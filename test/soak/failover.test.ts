@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { caller, listed, newToken } from '../e2e/caller.ts'
+import { caller, keyedWrite, listed, mayPass, newToken } from '../e2e/caller.ts'
 import { startDaemon } from '../e2e/program.ts'
 import { login, startReplica } from '../e2e/servers.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
@@ -39,25 +39,16 @@ function write({ address, token, acknowledged }: Writing): { stop(): Promise<num
   async function one(): Promise<void> {
     while (!isStopped) {
       const display_name = randomUUID()
-      const headers = {
-        Authorization: `Bearer ${token}`,
-        'Content-Type': 'application/json',
-        'Idempotency-Key': randomUUID(),
-      }
-      const init = { method: 'POST', headers, body: JSON.stringify({ display_name }) }
+      const write = keyedWrite(token, randomUUID(), { display_name })
       for (let isDone = false; !isDone;) {
-        const answer = await fetch(`${address}/api/v1/external-members`, init)
-        const body = (await answer.json()) as { id: string; error?: string }
+        const answer = await fetch(`${address}/api/v1/external-members`, write)
+        const text = await answer.text()
         if (answer.status === 201) {
-          acknowledged.set(body.id, display_name)
+          acknowledged.set((JSON.parse(text) as { id: string }).id, display_name)
           gap = Math.max(gap, performance.now() - last)
           last = performance.now()
           isDone = true
-        } else {
-          // Only an outage may pass by repetition.
-          const passes = [503, 504].includes(answer.status) || body.error === 'in_progress'
-          assert(passes, `${answer.status} ${JSON.stringify(body)}`)
-        }
+        } else assert(mayPass(answer.status, text), `${answer.status} ${text}`)
       }
     }
   }

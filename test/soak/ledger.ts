@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { verifyStamp } from '../../src/crypto/stamp.ts'
-import { type Json, ask, caller, listed } from '../e2e/caller.ts'
+import { type Json, ask, caller, keyedWrite, listed } from '../e2e/caller.ts'
 import { linkOf, minuteOf, wordsFrom } from '../e2e/peer.ts'
 
 /** A thing that was created and is listed. */
@@ -69,15 +69,8 @@ type Call = ReturnType<typeof caller>
 
 /** Creates a connection under a key, as often as necessary. */
 export async function keyedConnection({ address, token }: Stage, key: string): Promise<string> {
-  const answer = await fetch(`${address}/api/v1/connections`, {
-    method: 'POST',
-    headers: {
-      Authorization: `Bearer ${token}`,
-      'Content-Type': 'application/json',
-      'Idempotency-Key': key,
-    },
-    body: JSON.stringify({ name: key }),
-  })
+  const write = keyedWrite(token, key, { name: key })
+  const answer = await fetch(`${address}/api/v1/connections`, write)
   const body = (await answer.json()) as { id: string }
   assert.equal(answer.status, 201, JSON.stringify(body))
   return body.id

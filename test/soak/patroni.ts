@@ -219,7 +219,7 @@ export async function startCluster(t: TestContext, ttlSeconds = 20): Promise<Clu
   writeFileSync(join(dir, 'haproxy.cfg'), haproxyOf({ nodes, database, accounts, servers }))
   program(t, HAPROXY, ['-db', '-f', join(dir, 'haproxy.cfg')], dir)
 
-  /** Returns the members as any node lists them. */
+  /** Returns the members in the list of the first node that answers. */
   async function members(): Promise<readonly Member[]> {
     for (const { restPort } of nodes) {
       const answer = await fetch(`http://127.0.0.1:${restPort}/cluster`).catch(() => null)

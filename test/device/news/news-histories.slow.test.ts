@@ -1,5 +1,5 @@
 /**
- * Random histories of three people, one of whom has a device that asks only what changed. After any
+ * Random histories of three people, with one device that asks only what changed. After any
  * history, a sync that reads everything changes nothing on that device. For both engines.
  */
 import assert from 'node:assert/strict'

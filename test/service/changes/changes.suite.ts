@@ -63,7 +63,7 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
   const ask = ({ account }: Reader, since?: string | null) =>
     account.changes.read(typeof since === 'string' ? { since } : {})
 
-  /** Returns the places of people, all of whom have marks that the server uses. */
+  /** Returns the places of people. The server uses the marks of all of them. */
   async function placesOf(people: readonly Reader[]): Promise<string[]> {
     for (const one of people) await ask(one)
     await database.db.updateTable('sync_marks').set({ made_at: 0 }).execute()
