@@ -43,7 +43,8 @@ async function requireLives(
 }
 
 describe('a full disk', { skip: noSmallDisk }, () => {
-  const rooms = Array.from({ length: sized(6, 48) }, (_, i) => i * sized(256, 32) * KIB)
+  /** From nothing to more than a first start writes (1.4 MiB, most of it a write-ahead log). */
+  const rooms = Array.from({ length: sized(6, 48) }, (_, i) => i * sized(512, 64) * KIB)
   it('at the first start: works or reports it; with space it works', async (t) => {
     let refused = 0
     for (const room of rooms) {
