@@ -55,18 +55,41 @@ class Cluster extends EmbeddedPostgres {
 /** Pauses synchronously: a process that exits runs no asynchronous code. */
 const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
 
-/** Returns the ids of the running programs that this process started (proc(5)). */
-const children = () =>
-  readdirSync('/proc/self/task')
-    .flatMap((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8').match(/\d+/g) ?? [])
-    .filter((pid) => !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8')))
-    .map(Number)
+/** Reads a file of proc(5). Returns an empty string if its process has ended. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
 
-/** Ends initdb and PostgreSQL at once, with the processes that they started. */
-function endChildren(): void {
+/** Returns the ids of the running programs that a thread started, with those that they started. */
+const descendants = (pid: string, thread: string): string[] =>
+  (read(`/proc/${pid}/task/${thread}/children`).match(/\d+/g) ?? [])
+    .filter((child) => !/^$|\) Z /.test(read(`/proc/${child}/stat`)))
+    .flatMap((child) => [child, ...descendants(child, child)])
+
+/** Returns the ids of the running programs that this process started, with those they started. */
+const started = () => readdirSync('/proc/self/task').flatMap((task) => descendants('self', task))
+
+/** Sends a signal to a process, unless it has ended. */
+function end(pid: string): void {
+  try {
+    process.kill(Number(pid), 'SIGQUIT')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/**
+ * Ends initdb and PostgreSQL at once, with the processes that they started. Each gets the signal,
+ * because initdb acts on its own only when the program that it waits for has ended.
+ */
+function endAll(): void {
   if (process.platform !== 'linux') return
-  for (const pid of children()) process.kill(pid, 'SIGQUIT')
-  for (let i = 0; i < 100 && children().length > 0; i++) pause()
+  for (const pid of started()) end(pid)
+  for (let i = 0; i < 100 && started().length > 0; i++) pause()
 }
 
 /**
@@ -78,8 +101,8 @@ function ownFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), 'countersign-pg-'))
   const clear = () => rmSync(path, { recursive: true, force: true })
   const leave = () => {
-    endChildren()
-    // Their own child processes write until they find that these two have ended.
+    endAll()
+    // A process that has not ended yet may still write.
     for (let i = 0; i < 100 && existsSync(path); i++)
       try {
         clear()
