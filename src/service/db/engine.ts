@@ -55,8 +55,13 @@ export interface Engine {
    * backups.
    */
   readonly copies: VersionCopies | null
-  /** The statements that begin a transaction and lock out other programs that migrate. */
-  readonly lock: readonly string[]
+  /**
+   * Returns the statements that begin a transaction and lock out other programs that migrate. After
+   * them, no statement waits longer than `waitMs` milliseconds for a lock of another transaction.
+   */
+  readonly lock: (waitMs: number) => readonly string[]
+  /** Returns whether a statement waited too long for a lock, or was undone by a deadlock. */
+  readonly isBlocked: (error: unknown) => boolean
   /** Runs work on one connection. */
   session<T>(work: (query: Query) => Promise<T>): Promise<T>
   /** Returns whether a query failed with a transient error, such as an unreachable database. */
@@ -121,7 +126,8 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
     unlogged: '',
     writesInWith: false,
     copies,
-    lock: ['begin immediate'],
+    lock: () => ['begin immediate'],
+    isBlocked: () => false,
     session: (work) => work(query),
     // SQLite runs in this process, so it is always available.
     isAway: () => false,
@@ -213,7 +219,7 @@ export async function postgresql(
   silenceMs = SILENCE_MS,
 ): Promise<Engine> {
   // Loaded here because most daemons never use it.
-  const [{ default: pg }, { nameFault, namingPool }, { isUndone }] = await Promise.all([
+  const [{ default: pg }, { isDirect, nameFault, namingPool }, { isUndone }] = await Promise.all([
     import('pg'),
     import('./named-statements.ts'),
     import('./repeating.ts'),
@@ -249,8 +255,16 @@ export async function postgresql(
     unlogged: 'unlogged',
     writesInWith: true,
     copies: null,
-    // The number of the lock is arbitrary, but must be the same in all replicas.
-    lock: ['begin', 'select pg_advisory_xact_lock(7215489033114)'],
+    lock: (waitMs) => [
+      'begin',
+      'set local lock_timeout = 0',
+      'set local statement_timeout = 0',
+      // The lock belongs to the transaction, so that it also works through a pooler. Its number is
+      // arbitrary, but must be the same in all replicas.
+      'select pg_advisory_xact_lock(7215489033114)',
+      `set local lock_timeout = ${waitMs}`,
+    ],
+    isBlocked: (error) => isUndone(error) || codeOf(error) === LOCK_TIMEOUT,
     session: async (work) => {
       // This connection is not from the pool, because a migration may take longer than the pool's
       // timeouts.
@@ -258,6 +272,10 @@ export async function postgresql(
       client.on('error', () => undefined)
       await client.connect()
       try {
+        // Limits that an operator set for requests do not apply to migrations. Through a pooler,
+        // these statements would affect other clients, which get the same process later.
+        if (await isDirect(client))
+          await client.query('set lock_timeout = 0; set statement_timeout = 0')
         return await work(
           async (text) => (await client.query(text)).rows as Record<string, unknown>[],
         )
@@ -304,6 +322,11 @@ export async function postgresql(
     close: () => pool.end(),
   }
 }
+
+/** SQLSTATE of a statement that waited too long for a lock. */
+const LOCK_TIMEOUT = '55P03'
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code
 
 /**
  * Error codes for an outage or a conflict. They are from the network, or from PostgreSQL when it

@@ -1,6 +1,6 @@
 /**
- * Repeated work in the background of a server process. It runs once at a time. If it is woken during
- * a run, it runs again after that.
+ * Repeated work in the background of a server process. It runs once at a time. If it is woken
+ * during a run, it runs again after that.
  */
 import type { Background } from './background.ts'
 
@@ -13,8 +13,8 @@ export interface Runner {
 
 /**
  * Creates a runner.
- * @param of `signal` aborts when the server shuts down; `retryMs`: when a failed run is repeated, in
- *   milliseconds
+ * @param of `signal` aborts when the server shuts down; `retryMs`: when a failed run is repeated,
+ *   in milliseconds
  */
 export function newRunner(of: {
   readonly background: Background
