@@ -62,8 +62,13 @@ export interface Engine {
   readonly lock: (waitMs: number) => readonly string[]
   /** Returns whether a statement waited too long for a lock, or was undone by a deadlock. */
   readonly isBlocked: (error: unknown) => boolean
-  /** Runs work on one connection. */
-  session<T>(work: (query: Query) => Promise<T>): Promise<T>
+  /** Whether indexes are built by statements of their own, while others write to the table. */
+  readonly buildsIndexes: boolean
+  /**
+   * Runs work on one connection.
+   * @param signal closes the connection. PostgreSQL completes a statement that is running.
+   */
+  session<T>(work: (query: Query) => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Returns whether a query failed with a transient error, such as an unreachable database. */
   readonly isAway: (error: unknown) => boolean
   /** Returns the dialect for the query builder, which is loaded at the first query. */
@@ -128,6 +133,7 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
     copies,
     lock: () => ['begin immediate'],
     isBlocked: () => false,
+    buildsIndexes: false,
     session: (work) => work(query),
     // SQLite runs in this process, so it is always available.
     isAway: () => false,
@@ -265,13 +271,17 @@ export async function postgresql(
       `set local lock_timeout = ${waitMs}`,
     ],
     isBlocked: (error) => isUndone(error) || codeOf(error) === LOCK_TIMEOUT,
-    session: async (work) => {
+    buildsIndexes: true,
+    session: async (work, signal) => {
       // This connection is not from the pool, because a migration may take longer than the pool's
       // timeouts.
       const client = new pg.Client(options)
       client.on('error', () => undefined)
       await client.connect()
+      const stop = () => void client.end()
+      signal?.addEventListener('abort', stop)
       try {
+        signal?.throwIfAborted()
         // Limits that an operator set for requests do not apply to migrations. Through a pooler,
         // these statements would affect other clients, which get the same process later.
         if (await isDirect(client))
@@ -280,6 +290,7 @@ export async function postgresql(
           async (text) => (await client.query(text)).rows as Record<string, unknown>[],
         )
       } finally {
+        signal?.removeEventListener('abort', stop)
         await client.end()
       }
     },

@@ -11,26 +11,36 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { StartError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
-import { type Migrations, isTooOld, supportedBy, tooOld } from '../../storage/migrations.ts'
+import { isTooOld, supportedBy, tooOld } from '../../storage/migrations.ts'
 import { type VersionCopies, versionCopies } from '../../storage/database-copy.ts'
-import type { Engine, Query, StatementsFor } from './engine.ts'
+import type { Engine, Query } from './engine.ts'
+import { type AccountMigration, type Index, creationOf } from './indexes.ts'
 import { accountVersion11 } from './migrations/011-initial.ts'
 import { accountVersion12 } from './migrations/012-used-proofs.ts'
 import { accountVersion13 } from './migrations/013-sync-marks.ts'
 import { accountVersion14 } from './migrations/014-public-words.ts'
+import { accountVersion15 } from './migrations/015-retention.ts'
+
+type AccountMigrations = readonly [AccountMigration, ...AccountMigration[]]
 
 /**
  * All migrations. To change the schema, add a file to `migrations/`, add it to this list, and add
  * the new columns to `schema.ts`.
  */
-export const ACCOUNT_MIGRATIONS: Migrations<StatementsFor> = [
+export const ACCOUNT_MIGRATIONS: AccountMigrations = [
   accountVersion11,
   accountVersion12,
   accountVersion13,
   accountVersion14,
+  accountVersion15,
 ]
 
 export const ACCOUNT_VERSIONS = supportedBy(ACCOUNT_MIGRATIONS)
+
+/** The indexes of all versions that are not built by migrations of large databases. */
+export const ACCOUNT_INDEXES: readonly Index[] = ACCOUNT_MIGRATIONS.flatMap(
+  ({ indexes = [] }) => indexes,
+)
 
 /** How long a migration waits for locks of other transactions. */
 export interface LockPatience {
@@ -54,8 +64,11 @@ const LEDGER = `create table if not exists schema_version (
 /** Returns the statements that create a new SQLite database of a version. */
 export const statementsUntil = (version: number): readonly string[] => [
   LEDGER,
-  ...ACCOUNT_MIGRATIONS.filter((one) => one.version <= version).flatMap(({ statements }) =>
-    statements('text', ''),
+  ...ACCOUNT_MIGRATIONS.filter((one) => one.version <= version).flatMap(
+    ({ statements, indexes = [] }) => [
+      ...statements('text', ''),
+      ...indexes.map((index) => creationOf(index, false)),
+    ],
   ),
 ]
 
@@ -77,7 +90,7 @@ function versionIn(db: DatabaseSync): number {
 /** Throws StartError for a version that a program with these migrations does not support. */
 function requireKnown(
   version: number,
-  migrations: Migrations<StatementsFor>,
+  migrations: AccountMigrations,
   copies: VersionCopies | null,
 ): void {
   const versions = supportedBy(migrations)
@@ -98,7 +111,7 @@ function requireKnown(
 export const requireKnownFile = (
   db: DatabaseSync,
   path: string,
-  migrations: Migrations<StatementsFor> = ACCOUNT_MIGRATIONS,
+  migrations: AccountMigrations = ACCOUNT_MIGRATIONS,
 ): void => requireKnown(versionIn(db), migrations, versionCopies(db, path))
 
 const OLDEST = `select pid, xact_start from pg_stat_activity
@@ -129,7 +142,8 @@ async function blocked(
 /**
  * Migrates the database from any supported version to the newest. An SQLite database is copied
  * first; the caller must have checked it with `requireKnownFile`. Each version is applied
- * completely or not at all. On SQLite, all versions are applied in one transaction.
+ * completely or not at all. On SQLite, all versions are applied in one transaction. In PostgreSQL,
+ * `ACCOUNT_INDEXES` may still have to be built after it.
  * @param log receives a message if the database was migrated, and for each attempt that was blocked
  * @throws StartError `stateOlder` for a database from before the first release, `stateNewer` for
  *   the database of a newer program, `failed` if the copy cannot be made or other transactions
@@ -138,12 +152,13 @@ async function blocked(
 export const migrate = (
   engine: Engine,
   log?: Log,
-  migrations: Migrations<StatementsFor> = ACCOUNT_MIGRATIONS,
+  migrations: AccountMigrations = ACCOUNT_MIGRATIONS,
   patience: LockPatience = PATIENCE,
 ): Promise<void> =>
   engine.session(async (query) => {
-    const { copies, idType, unlogged } = engine
+    const { copies, idType, unlogged, buildsIndexes } = engine
     const { newest } = supportedBy(migrations)
+    let isNew = false
     /** The version that is being applied. */
     let target = newest
 
@@ -152,9 +167,14 @@ export const migrate = (
       const current = await applied(query)
       const next = migrations.find(({ version }) => version > current)
       if (next === undefined) return false
-      target = next.version
+      isNew ||= current === 0
+      const { indexes = [], version } = next
+      target = version
       for (const text of next.statements(idType, unlogged)) await query(text)
-      await query(`insert into schema_version (version) values (${next.version})`)
+      // The tables of a new database are empty.
+      if (isNew || !buildsIndexes)
+        for (const index of indexes) await query(creationOf(index, false))
+      await query(`insert into schema_version (version) values (${version})`)
       return true
     }
 
