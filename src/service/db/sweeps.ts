@@ -23,7 +23,7 @@ interface Sweep {
   readonly name: Schema['leases']['name']
   /** The length of a period in milliseconds. */
   readonly everyMs: number
-  /** Deletes from one table. Several run one after the other. */
+  /** Deletes from one table. Several run one after the other, also after a failure. */
   readonly batch: Batch | readonly Batch[]
 }
 
@@ -42,11 +42,17 @@ export function newSweep(
 
   async function sweep(at: number): Promise<void> {
     if (!(await takeLease(db, { name, owner, ms: everyMs }, at))) return
+    const failures: unknown[] = []
     for (const one of [batch].flat())
-      while ((await one(at, BATCH)).numDeletedRows >= BATCH) {
-        await setImmediate()
-        if (signal?.aborted) return
+      try {
+        while ((await one(at, BATCH)).numDeletedRows >= BATCH) {
+          await setImmediate()
+          if (signal?.aborted) return
+        }
+      } catch (error) {
+        failures.push(error)
       }
+    if (failures.length > 0) throw failures[0]
   }
 
   return () => {
