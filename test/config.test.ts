@@ -51,6 +51,14 @@ test('without variables the defaults apply', () => {
       place: { dir: '/home/ada/.local/state/countersign/mail' },
     },
     mailedCodes: { ofServer: 1000, ofDomain: null },
+    retention: {
+      verifications: null,
+      activities: null,
+      invitations: 365,
+      guestCodes: 365,
+      trustEvents: null,
+      sessions: 90,
+    },
     assistant: null,
     keychain: 'auto',
     credentialsDir: null,
@@ -66,6 +74,7 @@ test('the configuration is deeply frozen', () => {
   assert(Object.isFrozen(config))
   assert('names' in config.tokenUsers)
   assert(Object.isFrozen(config.tokenUsers) && Object.isFrozen(config.tokenUsers.names))
+  assert(Object.isFrozen(config.retention))
   assert(Object.isFrozen(config.mail) && Object.isFrozen(config.mail.place))
   assert(
     Object.isFrozen(readConfig({ SVC_ASSISTANT_URL: 'https://a.example/v1' }, LINUX).assistant),
@@ -185,6 +194,26 @@ const accepted: [Env, Partial<Config>][] = [
     },
   ],
   [{ SVC_DRAIN_MS: '30000' }, { drainMs: 30_000 }],
+  [
+    {
+      SVC_RETENTION_VERIFICATIONS_DAYS: '31',
+      SVC_RETENTION_ACTIVITIES_DAYS: '62',
+      SVC_RETENTION_INVITATIONS_DAYS: '1',
+      SVC_RETENTION_GUEST_CODES_DAYS: 'forever',
+      SVC_RETENTION_TRUST_EVENTS_DAYS: '36500',
+      SVC_RETENTION_SESSIONS_DAYS: '',
+    },
+    {
+      retention: {
+        verifications: 31,
+        activities: 62,
+        invitations: 1,
+        guestCodes: null,
+        trustEvents: 36_500,
+        sessions: 90,
+      },
+    },
+  ],
   [{ SVC_KEYCHAIN: 'os' }, { keychain: 'os' }],
   [{ SVC_KEYCHAIN: 'file' }, { keychain: 'file' }],
   [{ CREDENTIALS_DIRECTORY: '/run/credentials/c' }, { credentialsDir: '/run/credentials/c' }],
@@ -354,6 +383,19 @@ const refused: [Env, RegExp][] = [
     [{ SVC_DATABASE_STATEMENT_TIMEOUT_MS: value }, /from 0 to 3600000/],
     [{ SVC_DRAIN_MS: value }, /from 0 to 600000/],
   ]),
+  ...['-1', '1.5', '1e2', '010', '36501', '30d', 'never', 'Forever'].map((value): [Env, RegExp] => [
+    { SVC_RETENTION_SESSIONS_DAYS: value },
+    /a number of days from 1 to 36500, or the word forever\.$/,
+  ]),
+  [
+    { SVC_RETENTION_SESSIONS_DAYS: '0' },
+    /or the word forever\. .*Write 1 to keep as little as possible, or forever to delete nothing\.$/,
+  ],
+  ...['0', '00', '30'].map((value): [Env, RegExp] => [
+    { SVC_RETENTION_VERIFICATIONS_DAYS: value },
+    /from 31 to 36500, .* count the verifications of 30 days\. Write 31 .*, or forever/,
+  ]),
+  [{ SVC_RETENTION_ACTIVITIES_DAYS: '61' }, /from 62 .* 61 days\. Write 62 /],
   [{ SVC_LOG_LEVEL: 'trace' }, /error, warn, info, debug/],
   ...['two words', 'a'.repeat(201), 'm\u00f6del', 'a\nb'].map((value): [Env, RegExp] => [
     { SVC_ASSISTANT_MODEL: value, SVC_ASSISTANT_URL: 'https://a.example/v1' },

@@ -30,7 +30,7 @@ const LAYERS = [
   ['service/organisations'],
   ['service/stamps', 'service/exports', 'service/assistant', 'service/notices'],
   ['service/pages'],
-  ['service/deletion', 'service/subscribers'],
+  ['service/deletion', 'service/retention', 'service/subscribers'],
   ['service/service'],
   ['auth', 'remote', 'device/identity'],
   ['device/names', 'device/in-order', 'device/operations', 'device/system-names'],

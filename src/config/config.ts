@@ -9,6 +9,7 @@ import { posix, win32 } from 'node:path'
 import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mailConfig } from './accounts.ts'
 import { type AssistantConfig, assistantConfig } from './assistant.ts'
 import { type DatabaseConfig, databaseConfig, databaseUrl } from './database.ts'
+import { RETENTION_NAMES, type Retention, retention } from './retention.ts'
 import {
   type Env,
   LOOPBACK,
@@ -120,6 +121,7 @@ export interface Config {
   readonly drainMs: number
   readonly mail: MailConfig
   readonly mailedCodes: MailedCodes
+  readonly retention: Retention
   /** The assistant's endpoint; null if the built-in handbook answers. */
   readonly assistant: AssistantConfig | null
   readonly keychain: KeychainChoice
@@ -153,6 +155,7 @@ const KNOWN = [
   'SVC_SMTP_URL',
   'SVC_MAILED_CODES',
   'SVC_MAILED_CODES_PER_DOMAIN',
+  ...RETENTION_NAMES,
   'SVC_ASSISTANT_URL',
   'SVC_ASSISTANT_KEY_FILE',
   'SVC_ASSISTANT_MODEL',
@@ -220,6 +223,7 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
     drainMs: attempt(() => wholeNumber(env, 'SVC_DRAIN_MS', { least: 0, most: 600_000 }, 0)),
     mail: attempt(() => mailConfig(env, { os, publicUrl, stateDir: folder })),
     mailedCodes: attempt(() => mailedCodes(env)),
+    retention: attempt(() => retention(env)),
     assistant: attempt(() => assistantConfig(env, os)),
     keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),

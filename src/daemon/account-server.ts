@@ -50,6 +50,7 @@ export async function serveAccount(
       mail: config.mail.place,
       from: config.mail.from,
       mailedCodes: config.mailedCodes,
+      retention: config.retention,
       assistant: config.assistant,
       log,
       version: VERSION,

@@ -3,6 +3,7 @@
  * listening, which is what the command line uses if no daemon is running. `serve` also starts the
  * listeners.
  */
+import { setImmediate } from 'node:timers/promises'
 import { agents } from '../api/agents/index.ts'
 import { docsTable } from '../api/docs/index.ts'
 import { local } from '../api/local/index.ts'
@@ -13,6 +14,8 @@ import { restNeed } from '../auth/scopes.ts'
 import { newTokenLinks } from '../auth/token-links.ts'
 import { type Caller, openTokens } from '../auth/tokens.ts'
 import type { Config } from '../config/config.ts'
+import { keptSince } from '../config/retention.ts'
+import { firstIdAt } from '../crypto/encoding/id.ts'
 import { announce, listenForApi, withdrawAnnouncement } from './api-listener.ts'
 import { type Backend } from './backend.ts'
 import { openBackend } from './open-backend.ts'
@@ -44,6 +47,9 @@ import { stateSecret } from '../storage/runtime-file.ts'
 import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openState } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
+
+/** How many old entries of the verification log are deleted at once. */
+const TRIM = 1000
 
 /** Returns the audit log entry for the daemon's start or stop. */
 const ofDaemon = (outcome: 'started' | 'stopped'): Deed => ({
@@ -86,6 +92,8 @@ interface Opened extends Daemon {
   /** Writes the outcome of a request to the audit log. */
   readonly record: (outcome: Outcome) => void
   readonly flush: () => void
+  /** Deletes the uploaded entries of the verification log that are older than configured. */
+  readonly trim: () => Promise<void>
   /**
    * Called when a sync should run soon: after a sign-in, an approval, or an operation that other
    * devices respond to. The schedule sets this function.
@@ -241,6 +249,12 @@ export async function openDaemon(
       audit,
       record,
       flush: () => tokens.flush(),
+      trim: async () => {
+        const { verifications: days } = config.retention
+        if (days === null) return
+        const before = firstIdAt('ver_', keptSince(days, now()))
+        while (state.verifications.trim(before, TRIM) >= TRIM) await setImmediate()
+      },
       onDue: () => undefined,
     }
     if (isAsked(state)) {
@@ -270,7 +284,14 @@ export async function serve(
   const daemon = await openDaemon(config, log, lock)
   const { audit, backend, deviceSession } = daemon
   const credentialsDir = backend.server === null ? null : config.credentialsDir
-  const schedule = newSyncSchedule(newTurn({ ...daemon, credentialsDir }))
+  const turn = newTurn({ ...daemon, credentialsDir })
+  const schedule = newSyncSchedule(async (trigger) => {
+    const isGood = await turn(trigger)
+    await daemon.trim().catch((cause: unknown) => {
+      log('error', 'could not delete old entries of the verification log', { cause })
+    })
+    return isGood
+  })
   const listeners: Pick<Listening, 'close'>[] = []
   let flushing: NodeJS.Timeout | undefined
   let hasStarted = false

@@ -39,6 +39,7 @@ export async function embeddedBackend(of: {
     ownsMail: 'dir' in place && place.dir === join(stateDir, 'mail'),
     from: config.mail.from,
     mailedCodes: config.mailedCodes,
+    retention: config.retention,
     assistant: config.assistant,
     log,
   })

@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely'
 import type { AssistantConfig } from '../config/assistant.ts'
 import type { MailedCodes } from '../config/config.ts'
+import type { Retention } from '../config/retention.ts'
 import type { Background } from './db/background.ts'
 import type { PageLimits } from './db/log-pages.ts'
 import type { Events } from './events.ts'
@@ -21,6 +22,7 @@ export interface ServiceContext {
   /** The operator's mail address, which is also the sender of letters. */
   readonly operator: string
   readonly mailedCodes: MailedCodes
+  readonly retention: Retention
   /** The assistant that answers questions; null if the handbook answers them. */
   readonly assistant: AssistantConfig | null
   readonly background: Background

@@ -19,11 +19,13 @@ import { site } from '../api/site/index.ts'
 import type { AssistantConfig } from '../config/assistant.ts'
 import type { MailedCodes } from '../config/config.ts'
 import type { DatabaseConfig } from '../config/database.ts'
+import { type Retention, RETENTION_DEFAULTS } from '../config/retention.ts'
 import type { Log } from '../log.ts'
 import type { Once } from '../storage/idempotency.ts'
 import { newBackground } from './db/background.ts'
 import { bind } from './calls.ts'
 import { openEngine, queriesOver } from './db/database.ts'
+import { ACCOUNT_INDEXES } from './db/migrations.ts'
 import type { Exporter } from './exports/building.ts'
 import type { ServiceContext } from './context.ts'
 import { newEvents } from './events.ts'
@@ -108,9 +110,9 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
  * @param of `url`, `file` and `database`: see `openEngine`; `publicUrl` is called at each use,
  *   because the port may be assigned later; `now` returns Unix milliseconds; `mail`: where mail is
  *   delivered; `ownsMail`: whether only this server writes to the mail folder; `from`: the sender,
- *   an address or `Name <address>`; `mailedCodes`: by default 1,000 for the server; `assistant`:
- *   the endpoint for questions, or null if the built-in handbook answers them; `logPages` and
- *   `wordSizes`: smaller limits, for tests
+ *   an address or `Name <address>`; `mailedCodes`: by default 1,000 for the server; `retention`:
+ *   by default as without settings; `assistant`: the endpoint for questions, or null if the
+ *   built-in handbook answers them; `logPages` and `wordSizes`: smaller limits, for tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -124,6 +126,7 @@ export async function openService(of: {
   ownsMail?: boolean
   from: string
   mailedCodes?: MailedCodes
+  retention?: Retention
   assistant?: AssistantConfig | null
   logPages?: PageLimits
   wordSizes?: WordSizes
@@ -147,10 +150,12 @@ export async function openService(of: {
     const receiptKey = lazyReceiptKey(db)
     const seenOnce = newSeenOnce({ db, background, now })
     const { writesInWith } = engine
-    const { mailedCodes = { ofServer: 1000, ofDomain: null } } = of
-    const settings = { publicUrl, version, started, now, writesInWith, isDraining, mailedCodes }
+    const { mailedCodes = { ofServer: 1000, ofDomain: null }, retention = RETENTION_DEFAULTS } = of
+    const limits = { mailedCodes, retention }
+    const settings = { publicUrl, version, started, now, writesInWith, isDraining, ...limits }
     background.run(() => resumeExports(db))
     background.run(() => resumeWords(db))
+    background.run(() => beginRetention(db, retention))
     const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {
       await engine.scrub(db)
       const { forgetLetters } = await import('./mail/mail.ts')
@@ -193,6 +198,15 @@ export async function openService(of: {
   async function resumeWords(db: ServiceContext['db']): Promise<void> {
     const { FEW_CODES, haveChanged } = await import('./accounts/public-code-rows.ts')
     if (await haveChanged(db, 0, FEW_CODES)) (await wordBuilder()).wake()
+  }
+  /** Deletes old rows as soon as there are the indexes with which they are found. */
+  async function beginRetention(db: ServiceContext['db'], retention: Retention): Promise<void> {
+    const { startRetention } = await import('./retention.ts')
+    const deleting = { db, background, now, signal: closing.signal, retention }
+    const onBuilt = () => startRetention(deleting)
+    if (!engine.buildsIndexes) return onBuilt()
+    const { newIndexBuilds } = await import('./db/index-builds.ts')
+    newIndexBuilds({ ...deleting, engine, log, indexes: ACCOUNT_INDEXES, onBuilt }).wake()
   }
   const proofs = onceMade(async () =>
     (await import('./devices/proofs.ts')).newProofs(await ground()),

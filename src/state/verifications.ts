@@ -32,6 +32,11 @@ export function verificationRows(db: DatabaseSync) {
     `select ${columns} from verifications where pushed = 0 order by id limit ?`,
   )
   const mark = statement(db, 'update verifications set pushed = 1 where id = ?')
+  const trim = statement(
+    db,
+    `delete from verifications where id in
+       (select id from verifications where pushed = 1 and id < ? order by id limit ?)`,
+  )
   return {
     insert(row: VerificationEntry): void {
       const matches = JSON.stringify(row.matches)
@@ -45,6 +50,11 @@ export function verificationRows(db: DatabaseSync) {
       page.all(fromId, beforeId ?? AFTER_ALL, limit).map(parsed),
     /** Returns the entries that the server does not have yet, oldest first. */
     unpushed: (limit: number): VerificationEntry[] => unpushed.all(limit).map(parsed),
+    /**
+     * Deletes the oldest entries with ids below `beforeId` that the server has, at most `limit`.
+     * Returns how many were deleted.
+     */
+    trim: (beforeId: string, limit: number): number => trim.run(beforeId, limit),
     /** Marks entries as stored by the server, in one transaction. */
     markPushed(ids: Iterable<string>): void {
       transaction(db, () => {

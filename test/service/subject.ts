@@ -11,6 +11,7 @@ import type { Account, UnauthenticatedClient } from '../../src/api/port.ts'
 import { rest } from '../../src/api/rest/index.ts'
 import type { Route, Table } from '../../src/api/route.ts'
 import { ACCOUNT_RULES, requireScope, scopeTable } from '../../src/auth/scopes.ts'
+import type { Retention } from '../../src/config/retention.ts'
 import type { KeyPair } from '../../src/crypto/device-keys.ts'
 import type { signProof } from '../../src/crypto/jose/dpop.ts'
 import { AppError, statusOf, toAppError } from '../../src/errors.ts'
@@ -28,6 +29,16 @@ import { proofBy } from './proof.ts'
 export interface Place {
   readonly url: string | null
   readonly file: string
+}
+
+/** Deletes nothing, so that tests may advance the clock by years. */
+export const KEEP_ALL: Retention = {
+  verifications: null,
+  activities: null,
+  invitations: null,
+  guestCodes: null,
+  trustEvents: null,
+  sessions: null,
 }
 
 export const PUBLIC_URL = 'https://countersign.test'
@@ -91,6 +102,7 @@ export async function openSubject(
     mail: { dir: mailDir },
     from: 'Countersign <countersign@countersign.test>',
     log: () => undefined,
+    retention: KEEP_ALL,
     ...more,
   })
 

@@ -72,6 +72,41 @@ onBothEngines((name, engine) => {
       assert.equal(sizes.length, 5)
     })
 
+    it('of several tables: a failure does not prevent the next deletions, and is reported', async (t) => {
+      const { db, now } = await open(t)
+      const failures: unknown[] = []
+      const background = newBackground((_, __, fields) => failures.push(fields))
+      const seen: string[] = []
+      const cause = new Error('of the test')
+      const batch = (table: string, counts: (bigint | Error)[]) => async () => {
+        seen.push(table)
+        const count = counts.shift() ?? 0n
+        if (count instanceof Error) throw count
+        return { numDeletedRows: count }
+      }
+      const all = [batch('a', [1000n]), batch('b', [1000n, cause]), batch('c', [1000n])]
+      newSweep({ db, now, background }, { name: 'retention', everyMs: MINUTE, batch: all })()
+      await background.idle()
+      assert.deepEqual(seen, ['a', 'a', 'b', 'b', 'c', 'c'])
+      assert.deepEqual(failures, [{ cause }])
+    })
+
+    it('ends after a batch when the server shuts down', async (t) => {
+      const { db, now, background } = await open(t)
+      const closing = new AbortController()
+      let batches = 0
+      const batch = async () => {
+        batches += 1
+        if (batches === 2) closing.abort()
+        return { numDeletedRows: 1000n }
+      }
+      const { signal } = closing
+      const sweep = { name: 'retention', everyMs: MINUTE, batch: [batch, batch] } as const
+      newSweep({ db, now, background, signal }, sweep)()
+      await background.idle()
+      assert.equal(batches, 2)
+    })
+
     it('a lease has one owner until it expires or ends', async (t) => {
       const { db, clock } = await open(t)
       const [one, other] = ['a', 'b'].map(

@@ -260,6 +260,21 @@ const verification = (n: number): VerificationEntry => ({
 })
 
 testRow(
+  'verifications: only uploaded ones are trimmed, the oldest first',
+  ({ verifications }) => {
+    for (const n of [1, 2, 3, 4, 5, 6]) verifications.insert(verification(n))
+    verifications.markPushed(['ver_1', 'ver_3', 'ver_4', 'ver_5', 'ver_6'])
+    assert.equal(verifications.trim('ver_6', 2), 2)
+    assert.deepEqual(ids(verifications.page(9, null)), ['ver_6', 'ver_5', 'ver_4', 'ver_2'])
+    assert.equal(verifications.trim('ver_6', 9), 2)
+  },
+  ({ verifications }) => {
+    assert.equal(verifications.trim('ver_6', 9), 0)
+    assert.deepEqual(ids(verifications.page(9, null)), ['ver_6', 'ver_2'])
+  },
+)
+
+testRow(
   'verifications: pages newest first, and unpushed ones oldest first',
   ({ verifications }) => {
     for (const n of [1, 3, 2, 5, 4]) verifications.insert(verification(n))

@@ -180,7 +180,9 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
         await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
         markChanged(trx, ['duties'], { accounts: [row.from_account] })
       }
-      const after = (await read())!
+      const after = change === null ? row : await read()
+      // It had ended long ago and was deleted in between.
+      if (after === undefined) throw notFound('invitation')
       const isNews = change !== null && change.state !== row.state
       const answer = direction === 'received' && isNews ? change.state : undefined
       if (answer === 'approved' || answer === 'declined')

@@ -55,10 +55,20 @@ export interface Engine {
    * backups.
    */
   readonly copies: VersionCopies | null
-  /** The statements that begin a transaction and lock out other programs that migrate. */
-  readonly lock: readonly string[]
-  /** Runs work on one connection. */
-  session<T>(work: (query: Query) => Promise<T>): Promise<T>
+  /**
+   * Returns the statements that begin a transaction and lock out other programs that migrate. After
+   * them, no statement waits longer than `waitMs` milliseconds for a lock of another transaction.
+   */
+  readonly lock: (waitMs: number) => readonly string[]
+  /** Returns whether a statement waited too long for a lock, or was undone by a deadlock. */
+  readonly isBlocked: (error: unknown) => boolean
+  /** Whether indexes are built by statements of their own, while others write to the table. */
+  readonly buildsIndexes: boolean
+  /**
+   * Runs work on one connection.
+   * @param signal closes the connection. PostgreSQL completes a statement that is running.
+   */
+  session<T>(work: (query: Query) => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Returns whether a query failed with a transient error, such as an unreachable database. */
   readonly isAway: (error: unknown) => boolean
   /** Returns the dialect for the query builder, which is loaded at the first query. */
@@ -121,7 +131,9 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
     unlogged: '',
     writesInWith: false,
     copies,
-    lock: ['begin immediate'],
+    lock: () => ['begin immediate'],
+    isBlocked: () => false,
+    buildsIndexes: false,
     session: (work) => work(query),
     // SQLite runs in this process, so it is always available.
     isAway: () => false,
@@ -213,7 +225,7 @@ export async function postgresql(
   silenceMs = SILENCE_MS,
 ): Promise<Engine> {
   // Loaded here because most daemons never use it.
-  const [{ default: pg }, { nameFault, namingPool }, { isUndone }] = await Promise.all([
+  const [{ default: pg }, { isDirect, nameFault, namingPool }, { isUndone }] = await Promise.all([
     import('pg'),
     import('./named-statements.ts'),
     import('./repeating.ts'),
@@ -249,19 +261,36 @@ export async function postgresql(
     unlogged: 'unlogged',
     writesInWith: true,
     copies: null,
-    // The number of the lock is arbitrary, but must be the same in all replicas.
-    lock: ['begin', 'select pg_advisory_xact_lock(7215489033114)'],
-    session: async (work) => {
+    lock: (waitMs) => [
+      'begin',
+      'set local lock_timeout = 0',
+      'set local statement_timeout = 0',
+      // The lock belongs to the transaction, so that it also works through a pooler. Its number is
+      // arbitrary, but must be the same in all replicas.
+      'select pg_advisory_xact_lock(7215489033114)',
+      `set local lock_timeout = ${waitMs}`,
+    ],
+    isBlocked: (error) => isUndone(error) || codeOf(error) === LOCK_TIMEOUT,
+    buildsIndexes: true,
+    session: async (work, signal) => {
       // This connection is not from the pool, because a migration may take longer than the pool's
       // timeouts.
       const client = new pg.Client(options)
       client.on('error', () => undefined)
       await client.connect()
+      const stop = () => void client.end()
+      signal?.addEventListener('abort', stop)
       try {
+        signal?.throwIfAborted()
+        // Limits that an operator set for requests do not apply to migrations. Through a pooler,
+        // these statements would affect other clients, which get the same process later.
+        if (await isDirect(client))
+          await client.query('set lock_timeout = 0; set statement_timeout = 0')
         return await work(
           async (text) => (await client.query(text)).rows as Record<string, unknown>[],
         )
       } finally {
+        signal?.removeEventListener('abort', stop)
         await client.end()
       }
     },
@@ -304,6 +333,11 @@ export async function postgresql(
     close: () => pool.end(),
   }
 }
+
+/** SQLSTATE of a statement that waited too long for a lock. */
+const LOCK_TIMEOUT = '55P03'
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code
 
 /**
  * Error codes for an outage or a conflict. They are from the network, or from PostgreSQL when it

@@ -6,7 +6,7 @@
  */
 import { hash, randomUUID } from 'node:crypto'
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
-import type { Pool, PoolClient } from 'pg'
+import type { ClientBase, Pool, PoolClient } from 'pg'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { isUndone, repeated } from './repeating.ts'
 import { isOfStandby } from './standby.ts'
@@ -70,12 +70,18 @@ export function newStatementNames(most = MOST_NAMED) {
 }
 
 /**
- * Returns whether a connection keeps its named statements. A pooler is detected by the process id,
- * because it cannot send the id of a process that serves the connection only for a while.
+ * Returns whether no pooler is between a connection and PostgreSQL. A pooler is detected by the
+ * process id, because it cannot send the id of a process that serves the connection only for a
+ * while.
  */
-async function keepsNames(client: PoolClient): Promise<boolean> {
+export async function isDirect(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  if (rows[0]?.pid === (client as { processID?: unknown }).processID) return true
+  return rows[0]?.pid === (client as { processID?: unknown }).processID
+}
+
+/** Returns whether a connection keeps its named statements. */
+async function keepsNames(client: PoolClient): Promise<boolean> {
+  if (await isDirect(client)) return true
   // A pooler that supports named statements (PgBouncer from 1.21 on) replaces their names.
   const name = `probe_${randomUUID()}`
   const text = 'select 1 from pg_prepared_statements where name = $1'

@@ -80,6 +80,8 @@ export interface Schema {
       | 'sweep of used proofs'
       | 'sweep of idempotent operations'
       | 'sweep of mailbox claims'
+      | 'index builds'
+      | 'retention'
     /** The replica that has the lease. */
     owner: string
     /** When the lease expires unless it is renewed. */

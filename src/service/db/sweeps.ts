@@ -12,33 +12,47 @@ import type { Schema } from './schema.ts'
 /** How many rows one statement deletes, at most. */
 const BATCH = 1000
 
+/**
+ * Deletes at most `most` rows that have expired. If rows may be renewed, the statement must compare
+ * the time twice: where it selects the rows, and where it deletes them.
+ * @param at Unix milliseconds
+ */
+type Batch = (at: number, most: number) => Promise<{ readonly numDeletedRows: bigint }>
+
 interface Sweep {
   readonly name: Schema['leases']['name']
   /** The length of a period in milliseconds. */
   readonly everyMs: number
-  /**
-   * Deletes at most `most` rows that have expired. The statement must compare the time twice: where
-   * it selects the rows, and where it deletes them, because a row may be renewed in between.
-   * @param at Unix milliseconds
-   */
-  readonly batch: (at: number, most: number) => Promise<{ readonly numDeletedRows: bigint }>
+  /** Deletes from one table. Several run one after the other, also after a failure. */
+  readonly batch: Batch | readonly Batch[]
 }
 
 /**
  * Returns a function that starts a sweep in the background, unless there was one in this period.
  * The lease is not ended after the sweep, so that no other replica sweeps in the same period.
+ * @param of `signal` ends a sweep after its batch, when the server shuts down
  */
 export function newSweep(
-  of: { db: Kysely<Schema>; background: Background; now: () => number },
+  of: { db: Kysely<Schema>; background: Background; now: () => number; signal?: AbortSignal },
   { name, everyMs, batch }: Sweep,
 ): () => void {
-  const { db, background, now } = of
+  const { db, background, now, signal } = of
   const owner = newId('', now())
   let swept = 0
 
   async function sweep(at: number): Promise<void> {
     if (!(await takeLease(db, { name, owner, ms: everyMs }, at))) return
-    while ((await batch(at, BATCH)).numDeletedRows >= BATCH) await setImmediate()
+    const failures: unknown[] = []
+    for (const one of [batch].flat())
+      try {
+        while ((await one(at, BATCH)).numDeletedRows >= BATCH) {
+          await setImmediate()
+          if (signal?.aborted) return
+        }
+      } catch (error) {
+        failures.push(error)
+      }
+    if (failures.length > 0) throw failures[0]
   }
 
   return () => {

@@ -1,7 +1,7 @@
 /**
  * Tokens of machine accounts (`csm_`). The database stores only a token's SHA-256. Revoked and
- * expired tokens stay in the list. Tokens are not cached between requests, so a revocation applies
- * from the next request on, on every replica.
+ * expired tokens stay in the list until their retention ends. Tokens are not cached between
+ * requests, so a revocation applies from the next request on, on every replica.
  */
 import type { Kysely, Transaction } from 'kysely'
 import { hash } from 'node:crypto'
