@@ -313,7 +313,13 @@ test('errors for an unreachable server and for an invalid URL do not contain the
     /^(?!.*hunter2).*127\.0\.0\.1:\d+\/accounts.*ECONNREFUSED/,
     openServiceDatabase({ url, file }),
   )
-  for (const bad of ['postgres://ada:hunter2@[x', 'postgres://ada:hunter2@host:notaport/x'])
+  for (const bad of [
+    'postgres://ada:hunter2@[x',
+    'postgres://ada:hunter2@host:notaport/x',
+    'postgres://ada:/hunter2@host/x',
+    'postgres://ada:1/hunter2@host/x',
+    'postgres://ada:1?hunter2@host/x',
+  ])
     await failsToStart(
       'failed',
       /^(?!.*hunter2).*is not valid/,

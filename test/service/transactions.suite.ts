@@ -50,6 +50,29 @@ export function transactionsSuite(name: string, newPlace: () => Promise<Place>):
       await background.idle()
     })
 
+    test('of a transaction without an operation: starts once, after the commit', async (t) => {
+      const { engine, db, background, write, written } = await opened(t)
+      const seen: (readonly string[])[] = []
+      const work = async () => void seen.push(await written())
+      const undone = db.transaction().execute(async () => {
+        background.run(work)
+        throw new Error('undo')
+      })
+      await assert.rejects(undone, /undo/)
+      const conflict = Object.assign(new Error('undone'), { code: '40001' })
+      // SQLite undoes no transaction because of another one.
+      let fails = engine.isAway(conflict)
+      await db.transaction().execute(async (trx) => {
+        background.run(work)
+        await write('a', trx)
+        if (!fails) return
+        fails = false
+        throw conflict
+      })
+      await background.idle()
+      assert.deepEqual(seen, [['a']])
+    })
+
     test('waits for the outermost operation, and excludes rolled-back parts', async (t) => {
       const { engine, db, background, write, written } = await opened(t)
       const begun: string[] = []

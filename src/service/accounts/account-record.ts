@@ -125,7 +125,7 @@ async function choose(
               // If the same organisation is chosen again, it stays current since the earlier time.
               .when('active_organisation_id', '=', organisation)
               .then(of.ref('active_since'))
-              .else(at)
+              .else(of.val(at))
               .end(),
     }))
     .where('id', '=', session)

@@ -62,8 +62,8 @@ async function makeMarks(db: Kysely<Schema>, account: string, at: number): Promi
         .selectFrom('accounts')
         .select((of) => [
           'id',
-          of.lit(at).as('made_at'),
-          ...SYNC_PARTS.map((part) => of.lit(newMark()).as(part)),
+          of.val(at).as('made_at'),
+          ...SYNC_PARTS.map((part) => of.val(newMark()).as(part)),
         ])
         .where('id', '=', account),
     )

@@ -92,7 +92,7 @@ export const later = (
   updated_at: of
     .case()
     .when('updated_at', '<', at)
-    .then(at)
+    .then(of.val(at))
     .else(of('updated_at', '+', 1))
     .end() as Expression<number>,
 })

@@ -226,7 +226,7 @@ export async function askAgain(
       expires_at: of
         .case()
         .when('expires_at', '<', expires_at)
-        .then(expires_at)
+        .then(of.val(expires_at))
         .else(of.ref('expires_at'))
         .end(),
     }))

@@ -8,8 +8,8 @@ import { afterwards } from './transactions.ts'
 
 export interface Background {
   /**
-   * Runs work now. Inside an operation it runs after the commit, or never if the operation is
-   * rolled back.
+   * Runs work now. Inside an operation or a transaction it runs after the commit, or never if that
+   * is rolled back.
    */
   run(work: () => Promise<unknown>): void
   /** Resolves when no work is running. */

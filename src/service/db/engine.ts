@@ -369,10 +369,17 @@ function isOutage(error: unknown): boolean {
   return typeof code === 'string' ? OUTAGE.test(code) : OUTAGE_SAID.test(error.message)
 }
 
-/** Returns the host, port and database name of a URL, for messages. They contain no secret. */
+/**
+ * Returns the host, port and database name of a URL, for messages. They contain no secret.
+ * @throws StartError for a URL in which a password may count as something else
+ */
 export function databaseAddress(url: string): string {
-  if (!URL.canParse(url))
-    throw new StartError('failed', 'The URL of the account database is not valid.')
-  const { host, pathname } = new URL(url)
-  return host + pathname
+  const parts = URL.parse(url)
+  // A password with a plain slash ends the host too early, and its rest would be in the path.
+  if (parts === null || (parts.pathname + parts.search + parts.hash).includes('@'))
+    throw new StartError(
+      'failed',
+      'The URL of the account database is not valid. Write special characters of a password as percent codes, such as %2F for a slash.',
+    )
+  return parts.host + parts.pathname
 }

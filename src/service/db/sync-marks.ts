@@ -159,7 +159,7 @@ export async function writeMarks(trx: Transaction<Schema>): Promise<void> {
             : of
                 .case()
                 .when(isIn(of as unknown as Marks, ids))
-                .then(mark)
+                .then(of.val(mark))
                 .else(of.ref(part))
                 .end()
           return [part, value]

@@ -51,22 +51,22 @@ interface Surrounding {
   over: boolean
 }
 
-/** An operation, with the work that waits for its end. */
+/** An operation or a transaction, with the work that waits for its end. */
 interface Act {
   readonly after: (() => void)[]
   end: 'kept' | 'undone' | null
 }
 
 /**
- * The operation to which the running code belongs, regardless of the engine. Effects outside the
- * database wait for the end of every operation around them.
+ * The operation or transaction to which the running code belongs, regardless of the engine. Effects
+ * outside the database wait for the end of all that are around them.
  */
 const acts = new AsyncLocalStorage<Act>()
 
 /**
- * Runs work after the surrounding operation is committed, outside of its transaction. It also waits
- * for outer operations. If the operation is rolled back, the work never runs. If there is no
- * operation, the work runs immediately.
+ * Runs work after the surrounding operation or transaction is committed, outside of it. It also
+ * waits for outer ones. If it is rolled back, the work never runs. If there is none, the work runs
+ * immediately.
  */
 export function afterwards(work: () => void): void {
   const act = acts.getStore()
@@ -74,7 +74,7 @@ export function afterwards(work: () => void): void {
   else if (act.end === null) act.after.push(work)
 }
 
-/** Waits for an operation's end, and then runs the work that waited for its commit. */
+/** Waits for the end of an act, and then runs the work that waited for its commit. */
 async function ended<T>(act: Act, running: Promise<T>): Promise<T> {
   try {
     const value = await running
@@ -239,8 +239,15 @@ export function newTransactions(
   const repeating: Transactions['repeating'] = async (transaction) => {
     if (repeats.getStore()?.over === false) return transaction()
     const outermost = { over: false }
+    const attempt = () => {
+      const act: Act = { after: [], end: null }
+      return ended(
+        act,
+        repeats.run(outermost, () => acts.run(act, transaction)),
+      )
+    }
     try {
-      return await repeated(() => repeats.run(outermost, transaction), isRepeatable)
+      return await repeated(attempt, isRepeatable)
     } finally {
       outermost.over = true
     }

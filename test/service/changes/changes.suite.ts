@@ -137,6 +137,33 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
       assert.equal(seen.length, 1, seen.join('\n'))
     })
 
+    // Otherwise the engine would plan each of them again, and the names of statements would be used
+    // up.
+    test('no text of a statement contains a time or a mark', async (t) => {
+      const elsewhere = await newPlace()
+      const seen = replicas
+        ? statementsOnPostgres(t)
+        : statementsOnSqlite(t, basename(elsewhere.file))
+      const other = await openSubject(elsewhere)
+      t.after(() => other.close())
+      const [ada, bob, carl] = await Promise.all([1, 2, 3].map(() => enrol(other.server)))
+      seen.length = 0
+      for (const one of [ada!, bob!]) await ask(one)
+      const { id } = await connect(ada!, 'Club')
+      await joinMember(ada!, id, bob!)
+      await make(bob!, id, { op: 'leave' })
+      const body = { user_id: carl!.id }
+      for (let asked = 0; asked < 2; asked++) await ada!.account.members.add({ id, body })
+      const { id: organisation_id } = await ada!.account.organisations.create({
+        body: { name: 'Example' },
+      })
+      await ada!.account.context.activeOrg({ body: { organisation_id } })
+      assert.deepEqual(
+        seen.filter((text) => /\d{10}/.test(text)),
+        [],
+      )
+    })
+
     test('a guest code expires: the codes are listed', async () => {
       const ada = within(subject, await enrol(subject.server))
       await placesOf([ada])
