@@ -355,8 +355,8 @@ export function newVerifier(options: {
     if (hits.length === 0) guesses.wrong(trying)
     if (result.verified) guesses.right(trying)
     // Pruned by the highest stored use, not by the clock. Otherwise a clock that was ahead for a
-    // while could allow words to be used twice.
-    state.replays.prune(state.replays.highest() - REMEMBERED)
+    // while could allow words to be used twice. So only a new use makes others old.
+    if (evidence.length + old.length > 0) state.replays.prune(state.replays.highest() - REMEMBERED)
     if (method === 'local' || all.length > 0)
       state.verifications.insert({
         id: newId('ver_', at),
