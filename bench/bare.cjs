@@ -1,7 +1,8 @@
 /**
  * Bare node:http. With `answer` it reads a response (JSON on standard input: headers and body) and
  * sends it for every request; without, it sends "hello". It parses and validates the body of a
- * POST as the daemon does for `POST /api/v1/verify`.
+ * POST as the daemon does for `POST /api/v1/verify`. With the path of a new database, it also writes
+ * each body to the disk before it answers.
  */
 const { createServer } = require('node:http')
 
@@ -11,7 +12,18 @@ function newCheck() {
   return (text) => safeParse(body, JSON.parse(text)).success
 }
 
+/** Returns a function that stores a text in a transaction, with the settings of `state.db`. */
+function newStore(path) {
+  const Database = require('better-sqlite3')
+  const db = new Database(path)
+  db.exec('pragma journal_mode = wal; pragma synchronous = full')
+  db.exec('create table if not exists bodies (id integer primary key, body text)')
+  const insert = db.prepare('insert into bodies (body) values (?)')
+  return (text) => void insert.run(text)
+}
+
 let check = null
+const store = process.argv[4] === undefined ? () => undefined : newStore(process.argv[4])
 const start = (headers, body) =>
   createServer((req, res) => {
     const answer = () => {
@@ -26,8 +38,13 @@ const start = (headers, body) =>
     req.on('data', (chunk) => chunks.push(chunk))
     req.on('end', () => {
       check ??= newCheck()
-      if (check(Buffer.concat(chunks).toString())) answer()
-      else res.writeHead(422).end()
+      const text = Buffer.concat(chunks).toString()
+      if (!check(text)) {
+        res.writeHead(422).end()
+        return
+      }
+      store(text)
+      answer()
     })
   }).listen(Number(process.argv[2]), '127.0.0.1', () => process.stdout.write('listening\n'))
 

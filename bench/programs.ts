@@ -25,9 +25,16 @@ export const program = (child: ChildProcess, port: number): Program => ({
   stop: stop(child),
 })
 
-/** Starts bare node:http, which sends `answer` for every request, or "hello" without one. */
-export function spawnBare(port: number, answer?: { headers: string[]; body: string }): Program {
-  const mode = answer === undefined ? [] : ['answer']
+/**
+ * Starts bare node:http, which sends `answer` for every request, or "hello" without one.
+ * @param database the path of a database to which each body is written before the answer
+ */
+export function spawnBare(
+  port: number,
+  answer?: { headers: string[]; body: string },
+  database?: string,
+): Program {
+  const mode = answer === undefined ? [] : ['answer', ...(database === undefined ? [] : [database])]
   const child = spawn(process.execPath, [join(root, 'bench/bare.cjs'), String(port), ...mode], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -123,6 +123,13 @@ export function bytesOf(indices: readonly number[]): Uint8Array {
  * Returns 0, then the end of each word. The last value is where decoding stopped.
  */
 function decodeRun(run: string, indices: number[]): number[] {
+  // Nearly all runs are one word. No word is the beginning of another, so such a run has no other
+  // reading.
+  const whole = theList().index.get(run)
+  if (whole !== undefined) {
+    indices.push(whole)
+    return [0, run.length]
+  }
   const ends = [0]
   for (let end = wordEnd(run, 0); end > 0; end = wordEnd(run, end)) {
     indices.push(theList().index.get(run.slice(ends.at(-1), end))!)

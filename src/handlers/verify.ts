@@ -152,9 +152,9 @@ export const verify: Handlers['verify'] = {
     const at = home.now()
     const answer = knownThere(found, here, at)
     if (keeper !== null) {
-      keeper.requireSession()
       const by = caller?.token ?? null
-      keeper.state.transaction(() => {
+      await keeper.state.groupCommit(() => {
+        keeper.requireSession()
         if (answer.found || answer.echo) keeper.verifier.wasNoGuess(by)
         keeper.state.verifications.insert({
           id: newId('ver_', at),

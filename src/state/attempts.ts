@@ -27,9 +27,10 @@ export type WrongTryRows = ReturnType<typeof wrongTryRows>
 
 /** Returns the statements that count each caller's wrong attempts since its last right one. */
 export function wrongTryRows(db: DatabaseSync) {
-  const get = statement<WrongTries>(
+  const of = statement<WrongTries & { readonly caller: string }>(
     db,
-    'select in_row, paused_from, boot from wrong_tries where caller = ? and expected = ?',
+    `select caller, in_row, paused_from, boot from wrong_tries
+     where caller in (?, ?) and expected = ?`,
   )
   const add = statement(
     db,
@@ -45,7 +46,9 @@ export function wrongTryRows(db: DatabaseSync) {
   const end = statement(db, 'delete from wrong_tries where caller = ? and expected = ?')
   const key = ({ caller, expected }: Series) => [caller, Number(expected)] as const
   return {
-    get: (series: Series): WrongTries | null => get.get(...key(series)),
+    /** Returns the counts of at most two callers. A caller without wrong attempts is left out. */
+    of: (callers: readonly string[], expected: boolean) =>
+      of.all(callers[0] ?? null, callers[1] ?? null, Number(expected)),
     /** Counts another wrong attempt, made at this moment. */
     add(series: Series, { uptimeMs, boot }: Moment): void {
       add.run(...key(series), Math.round(uptimeMs), boot)

@@ -180,6 +180,7 @@ export function formerEpochRows(db: DatabaseSync) {
     db,
     'select connection from former_epochs order by connection',
   )
+  const any = statement(db, 'select 1 from former_epochs limit 1')
   const over = statement<{ connection: string }>(
     db,
     `select connection from former_epochs left join connections on id = connection
@@ -200,6 +201,8 @@ export function formerEpochRows(db: DatabaseSync) {
     },
     /** Returns the ids of the connections that have a previous epoch. */
     ids: (): string[] => idsOf(all.all()),
+    /** Checks whether a connection has a previous epoch. */
+    hasAny: (): boolean => any.get() !== null,
     /**
      * Returns the ids of the connections with a previous epoch that has expired or is not needed.
      *

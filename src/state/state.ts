@@ -10,6 +10,7 @@ import { openDatabase } from './database.ts'
 import { changeCount } from './derived.ts'
 import { removeLeftovers } from '../keychain/private-file.ts'
 import { forkRows, replacementRows } from './forks.ts'
+import { newGroupCommit } from '../storage/group-commit.ts'
 import { guestRows } from './guests.ts'
 import { idempotencyRows } from '../storage/idempotency.ts'
 import { logRows, sealKeyRows } from './logs.ts'
@@ -73,6 +74,8 @@ export function openState(dir: string, log?: Log) {
     changes: changeCount(db),
     /** Runs a synchronous action in a transaction. Calls can be nested. */
     transaction: <T>(action: () => T): T => transaction(db, action),
+    /** Runs a synchronous action in a transaction that is shared with other requests. */
+    groupCommit: newGroupCommit(db),
     /** Writes the content of the write-ahead log into the database file. */
     checkpoint: (): void => db.exec('pragma wal_checkpoint(truncate)'),
     close: (): void => db.close(),

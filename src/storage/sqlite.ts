@@ -77,16 +77,33 @@ export function statement<Row = never>(db: DatabaseSync, sql: string): Statement
   }
 }
 
+/** The statements that begin and end a transaction, or a savepoint in a transaction. */
+const framesOf = (db: DatabaseSync) => ({
+  outer: {
+    begin: db.prepare('begin immediate'),
+    commit: db.prepare('commit'),
+    rollback: 'rollback',
+  },
+  inner: {
+    begin: db.prepare('savepoint inner'),
+    commit: db.prepare('release inner'),
+    rollback: 'rollback to inner; release inner',
+  },
+})
+
+/** Prepared once for each database, because each frequent write needs them. */
+const frames = new WeakMap<DatabaseSync, ReturnType<typeof framesOf>>()
+
 /** Runs `action` in a transaction, or in a savepoint if a transaction is already open. */
 export function transaction<T>(db: DatabaseSync, action: () => T): T {
-  const [begin, commit, rollback] = db.isTransaction
-    ? ['savepoint inner', 'release inner', 'rollback to inner; release inner']
-    : ['begin immediate', 'commit', 'rollback']
   return guarded(() => {
-    db.exec(begin)
+    const known = frames.get(db) ?? framesOf(db)
+    frames.set(db, known)
+    const { begin, commit, rollback } = db.isTransaction ? known.inner : known.outer
+    begin.run()
     try {
       const result = action()
-      db.exec(commit)
+      commit.run()
       return result
     } catch (cause) {
       // If the disk is full, SQLite has already rolled back.

@@ -68,8 +68,7 @@ describe('words of the epoch before a routine rotation', () => {
 
   it('count as wrong words, and do not end a row of them', async (t) => {
     const { ada, bob, id } = await rotated(t)
-    const row = () =>
-      ada.state.wrongTries.get({ caller: 'command_line', expected: false })?.in_row ?? 0
+    const row = () => ada.state.wrongTries.of(['command_line'], false)[0]?.in_row ?? 0
     assert.deepEqual(await answer(ada, bob, id), OLD)
     assert.equal(row(), 1)
     await ada.hears(bob.words(id))

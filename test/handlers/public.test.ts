@@ -223,7 +223,7 @@ describe('a public look-up of words', () => {
     await ada.sync()
     const says = connection(world, ada, bob.id)
     for (const user of [ada, bob]) await switchTo(user, true)
-    const inRow = () => ada.state.wrongTries.get({ caller: 'tok_1', expected: false })?.in_row ?? 0
+    const inRow = () => ada.state.wrongTries.of(['tok_1'], false)[0]?.in_row ?? 0
     const tried = async (words: string, count: number, user = ada) => {
       await lookUp(user, words).catch(() => undefined)
       assert.equal(inRow(), count)

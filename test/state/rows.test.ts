@@ -349,12 +349,18 @@ testRow(
     wrongTries.end({ caller: 'tok_4', expected: false })
   },
   ({ wrongTries }) => {
-    const of = (caller: string, expected: boolean) => plain(wrongTries.get({ caller, expected }))
-    assert.deepEqual(of('tok_1', false), { in_row: 2, paused_from: 10, boot: 'b' })
-    assert.deepEqual(of('tok_1', true), { in_row: 1, paused_from: 7, boot: null })
-    assert.deepEqual(of('tok_2', false), { in_row: 1, paused_from: null, boot: 'b' })
-    for (const caller of ['tok_3', 'tok_4']) assert.equal(of(caller, false), null)
-    assert.equal(of('tok_4', true), null)
+    const of = (callers: string[], expected: boolean) => plain(wrongTries.of(callers, expected))
+    const [one, two] = [
+      { caller: 'tok_1', in_row: 2, paused_from: 10, boot: 'b' },
+      { caller: 'tok_2', in_row: 1, paused_from: null, boot: 'b' },
+    ]
+    assert.deepEqual(of(['tok_1'], false), [one])
+    assert.deepEqual(of(['tok_1', 'tok_2'], false), [one, two])
+    assert.deepEqual(of(['tok_1', 'tok_3'], true), [
+      { caller: 'tok_1', in_row: 1, paused_from: 7, boot: null },
+    ])
+    assert.deepEqual(of(['tok_3', 'tok_4'], false), [])
+    assert.deepEqual(of(['tok_4'], true), [])
   },
 )
 

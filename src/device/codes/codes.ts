@@ -292,6 +292,8 @@ export function openCodes(
     },
 
     former(now) {
+      // Most devices have none, and each check of words asks.
+      if (!state.formerEpochs.hasAny()) return []
       dropOldKeys({ state, vault }, now)
       return state.formerEpochs.ids()
     },

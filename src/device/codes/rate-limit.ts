@@ -137,11 +137,16 @@ export function newGuesses(of: {
   function requireAllowed(trying: Trying): void {
     const now = uptime.recent()
     tries = tries.filter(({ at }) => now - at < MINUTE_MS)
-    const waits = limitsOf(trying.caller).flatMap((limit) => {
-      const row = rows.get({ caller: limit.caller, expected: trying.expected })
+    const limits = limitsOf(trying.caller)
+    const counts = rows.of(
+      limits.map(({ caller }) => caller),
+      trying.expected,
+    )
+    const waits = limits.flatMap((limit) => {
+      const row = counts.find(({ caller }) => caller === limit.caller)
       return [
         ...waitOfMinute(limit, trying.expected),
-        ...(row === null ? [] : waitOfRow(limit, row, trying)),
+        ...(row === undefined ? [] : waitOfRow(limit, row, trying)),
       ]
     })
     const [longest] = waits.toSorted((a, b) => b.ms - a.ms)

@@ -202,12 +202,14 @@ export function newVerifier(options: {
     await indexed(expect, waited)
     if (await refreshed(() => find(now()).hits.length > 0, waited)) await indexed(expect, waited)
     const former = await formerOf(expected(), indices, () => find(now()).hits.length > 0, waited)
-    waited()
-    return check(trying, method, expected(), find, (at) =>
-      former.flatMap((id) =>
-        codes.findFormer(id, indices, at).filter(({ match }) => isExpected(expected(), match)),
-      ),
-    )
+    return state.groupCommit(() => {
+      waited()
+      return check(trying, method, expected(), find, (at) =>
+        former.flatMap((id) =>
+          codes.findFormer(id, indices, at).filter(({ match }) => isExpected(expected(), match)),
+        ),
+      )
+    })
   }
 
   /**
@@ -278,12 +280,14 @@ export function newVerifier(options: {
     id: string,
     waited: () => void,
   ): Promise<Verification> {
-    const checked = (everywhere: Searched | null) => {
-      waited()
-      const expected = expectedForChallenge(state, challenges.open(id), everywhere?.answered ?? [])
-      const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
-      return check(trying, 'local', expected, find)
-    }
+    const checked = (everywhere: Searched | null) =>
+      state.groupCommit(() => {
+        waited()
+        const answered = everywhere?.answered ?? []
+        const expected = expectedForChallenge(state, challenges.open(id), answered)
+        const find = (at: number) => ({ ...codes.findOf(expected, indices, at), ...everywhere })
+        return check(trying, 'local', expected, find)
+      })
     if (challenges.open(id).connection !== null) {
       const found = () =>
         codes.findOf(expectedForChallenge(state, challenges.open(id), []), indices, now())
@@ -304,8 +308,8 @@ export function newVerifier(options: {
   }
 
   /**
-   * Checks words and stores the result. Synchronous, so that of two callers with the same words
-   * only one can be first.
+   * Checks words and stores the result. Runs in a transaction. Synchronous, so that of two callers
+   * with the same words only one can be first.
    */
   function check(
     trying: Trying,
@@ -328,47 +332,45 @@ export function newVerifier(options: {
     const matchesOf = (some: readonly Hit[]) => some.map((hit) => certainty.matchOf(hit, at, clock))
     const named = matchesOf(evidence.length > 0 ? evidence : [...others, ...old])
 
-    return state.transaction(() => {
-      const firstUsedAt = use(evidence, at) ?? use(old, at)
-      const result = {
-        // If the clock is behind, words that somebody recorded earlier would match again.
-        verified: evidence.length > 0 && firstUsedAt === null && clock !== 'behind',
-        conclusive: reasons.length === 0,
-        replayed: firstUsedAt !== null,
-        echo,
-        matches: matchesOf(all),
-        checked,
-        unchecked,
-        reasons,
-        ...(challenge === null ? {} : { purpose: challenge.purpose.shown }),
-        ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
-        ...(firstUsedAt === null && old[0] !== undefined
-          ? { old_epoch: true as const, changed_at: timeAt(old[0].changedAt) }
-          : {}),
-      }
-      freshness.noted(at)
-      if (challenge !== null) challenges.use(challenge.id)
-      // Words of the previous epoch count as wrong too, so that they do not make guessing easier.
-      if (hits.length === 0) guesses.wrong(trying)
-      if (result.verified) guesses.right(trying)
-      // Pruned by the highest stored use, not by the clock. Otherwise a clock that was ahead for a
-      // while could allow words to be used twice.
-      state.replays.prune(state.replays.highest() - REMEMBERED)
-      if (method === 'local' || all.length > 0)
-        state.verifications.insert({
-          id: newId('ver_', at),
-          at: timeAt(at),
-          method,
-          outcome: outcomeOf(result),
-          matches: all.map(({ match }) => match),
-          caller: trying.caller,
-        })
-      return {
-        ...result,
-        summary: summarise(result, named, expected),
-        checked_at: timeAt(at),
-      }
-    })
+    const firstUsedAt = use(evidence, at) ?? use(old, at)
+    const result = {
+      // If the clock is behind, words that somebody recorded earlier would match again.
+      verified: evidence.length > 0 && firstUsedAt === null && clock !== 'behind',
+      conclusive: reasons.length === 0,
+      replayed: firstUsedAt !== null,
+      echo,
+      matches: matchesOf(all),
+      checked,
+      unchecked,
+      reasons,
+      ...(challenge === null ? {} : { purpose: challenge.purpose.shown }),
+      ...(firstUsedAt === null ? {} : { first_verified_at: timeAt(firstUsedAt) }),
+      ...(firstUsedAt === null && old[0] !== undefined
+        ? { old_epoch: true as const, changed_at: timeAt(old[0].changedAt) }
+        : {}),
+    }
+    freshness.noted(at)
+    if (challenge !== null) challenges.use(challenge.id)
+    // Words of the previous epoch count as wrong too, so that they do not make guessing easier.
+    if (hits.length === 0) guesses.wrong(trying)
+    if (result.verified) guesses.right(trying)
+    // Pruned by the highest stored use, not by the clock. Otherwise a clock that was ahead for a
+    // while could allow words to be used twice. So only a new use makes others old.
+    if (evidence.length + old.length > 0) state.replays.prune(state.replays.highest() - REMEMBERED)
+    if (method === 'local' || all.length > 0)
+      state.verifications.insert({
+        id: newId('ver_', at),
+        at: timeAt(at),
+        method,
+        outcome: outcomeOf(result),
+        matches: all.map(({ match }) => match),
+        caller: trying.caller,
+      })
+    return {
+      ...result,
+      summary: summarise(result, named, expected),
+      checked_at: timeAt(at),
+    }
   }
 
   return { verify, wasNoGuess: (caller) => guesses.takeBack({ caller, expected: false }) }

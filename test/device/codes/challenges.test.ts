@@ -114,7 +114,7 @@ describe('an answer to a challenge', () => {
         [failed.verified, failed.conclusive, failed.matches, failed.summary],
         [false, true, [], FAILED],
       )
-      assert.equal(b.state.wrongTries.get({ caller: 'tok', expected: true })?.in_row, 1)
+      assert.equal(b.state.wrongTries.of(['tok'], true)[0]?.in_row, 1)
       const right = b.answer({ speaker: BOB, challenge: wordOf(drawn), purpose: SHOWN })
       await rejects('invalid_state', answer(b, right, drawn), { state: 'used' })
       // The challenge does not use up the words without a listener.
