@@ -251,6 +251,7 @@ export async function openService(of: {
       (await import('./exports/exports.ts')).exports(await ground(), await exporter()),
     externalMembers: from(() => import('./connections/external-members.ts'), 'externalMembers'),
     feedback: from(() => import('./assistant/chat.ts'), 'feedback'),
+    followedKeyLogs: from(() => import('./trust/followed-key-logs.ts'), 'followedKeyLogs'),
     guestCodes: from(() => import('./guests/guest-codes.ts'), 'guestCodes'),
     invitations: from(() => import('./connections/invitations.ts'), 'invitations'),
     keyLogs: from(() => import('./devices/key-logs.ts'), 'keyLogs'),

@@ -43,26 +43,64 @@ function counting(user: DeviceUser, more: (account: Account) => Account = (accou
 }
 
 describe('a sync', () => {
-  it('pins accounts that another device follows, and fetches them again after an hour', async (t) => {
+  it('pins accounts that another device follows, and compares their newest entries after an hour', async (t) => {
     const { world, ada, bob } = await people(t)
+    const eve = await world.person('eve')
     // Not by this device.
-    await ada.account().trustCards.create({ body: { user_id: bob.id } })
-    const { far, asked } = counting(ada)
-    await refresh(far)
-    assert.deepEqual([asked(), statusHere(far, bob.id)], [[bob.id], 'unchanged'])
+    for (const { id } of [bob, eve])
+      await ada.account().trustCards.create({ body: { user_id: id } })
+    let compared = 0
+    const comparing = instead('followedKeyLogs', 'list', (honest) => (input) => {
+      compared++
+      return honest(input)
+    })
+    const { far, asked } = counting(ada, comparing)
+    /** Returns how often a sync asks for all newest entries, and for which key logs. */
+    const requests = async () => {
+      compared = 0
+      await refresh(far)
+      return [compared, ...asked()]
+    }
+    assert.deepEqual((await requests()).toSorted(), [1, bob.id, eve.id].toSorted())
+    assert.equal(statusHere(far, bob.id), 'unchanged')
     assert.equal(far.state.names.get(bob.id), 'bob')
-    await refresh(far)
-    assert.deepEqual(asked(), [])
+    assert.deepEqual(await requests(), [0])
     world.later(HOUR - 1)
-    await refresh(far)
-    assert.deepEqual(asked(), [])
+    assert.deepEqual(await requests(), [0])
     world.later()
-    await refresh(far)
-    assert.deepEqual(asked(), [bob.id])
+    assert.deepEqual(await requests(), [1])
+    assert.deepEqual(await requests(), [0])
+    await world.further(eve, 'laptop')
+    world.later(HOUR)
+    assert.deepEqual(await requests(), [1, eve.id])
     // A clock that was set back.
     world.later(-10 * HOUR)
-    await refresh(far)
-    assert.deepEqual(asked(), [bob.id])
+    assert.deepEqual(await requests(), [1])
+  })
+
+  it('fetches a key log whose newest entry is older than the one stored here, or another one', async (t) => {
+    const { world, ada, bob } = await people(t)
+    await trustCards.create({ body: { user_id: bob.id } }, at(ada))
+    const { asked, far } = counting(
+      ada,
+      instead('followedKeyLogs', 'list', (honest) => async (input) => {
+        const { items, next_cursor } = await honest(input)
+        return { items: items.map((item) => ({ ...item, ...shown })), next_cursor }
+      }),
+    )
+    let shown = {}
+    for (const [lie, reads] of [
+      [{}, []],
+      [{ head: 'A'.repeat(43) }, [bob.id]],
+      [{ seq: 7 }, [bob.id]],
+      [{ account: ada.id }, [bob.id]],
+      [{ profile: 'A'.repeat(43) }, [bob.id]],
+    ] as const) {
+      shown = lie
+      world.later(HOUR)
+      await refresh(far)
+      assert.deepEqual(asked(), reads, JSON.stringify(lie))
+    }
   })
 
   it('fetches at once if the account server hints at other keys', async (t) => {
@@ -146,8 +184,8 @@ describe('a sync', () => {
     world.later(HOUR)
     const away = ada.restart(
       instead(
-        'keyLogs',
-        'read',
+        'followedKeyLogs',
+        'list',
         () => () => Promise.reject(new AppError('backend_unavailable', 'Away.')),
       ),
     )

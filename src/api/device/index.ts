@@ -15,7 +15,15 @@ import { downloads } from './downloads.ts'
 import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { deviceFirstContacts } from './first-contacts.ts'
 import { deviceGuestCodes, lookups, publicCode } from './guest-codes.ts'
-import { consents, duties, envelopes, keyLogs, rosters, signedProfiles } from './logs.ts'
+import {
+  consents,
+  duties,
+  envelopes,
+  followedKeyLogs,
+  keyLogs,
+  rosters,
+  signedProfiles,
+} from './logs.ts'
 import { bearer, machines, machineTokens, oauth } from './machines.ts'
 
 export const clock = {
@@ -81,6 +89,7 @@ export type Entrance = typeof entrance
 export const signedIn = {
   currentSession,
   changes,
+  followedKeyLogs,
   keyLogs,
   signedProfiles,
   pendingDevices,

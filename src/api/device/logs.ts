@@ -1,16 +1,13 @@
 import * as v from 'valibot'
-import { Envelope, Jws, LogEntry, SealKey, email, id } from '../fields.ts'
+import { Envelope, Jws, LogEntry, Page, SealKey, email, id, listOf } from '../fields.ts'
 import type { Routes } from '../route.ts'
 import { Connection, ConnectionName, Invitees } from '../rest/connections.ts'
 import { Invitation } from '../rest/invitations.ts'
 
 const Count = v.pipe(v.number(), v.integer(), v.minValue(0))
 const Seq = Count
-const Head = v.pipe(
-  v.string(),
-  v.regex(/^[\w-]{43}$/),
-  v.description('The hash of the newest entry, in base64url.'),
-)
+const Hash = v.pipe(v.string(), v.regex(/^[\w-]{43}$/))
+const Head = v.pipe(Hash, v.description('The hash of the newest entry, in base64url.'))
 
 /** The query that selects where a page of a log begins. */
 const Pages = v.strictObject({
@@ -73,6 +70,27 @@ export const keyLogs = {
     }),
     reply: v.object({ seq: Seq, head: Head }),
     status: 201,
+  },
+} as const satisfies Routes
+
+/** A device compares these with the logs that it stored, and fetches only those that differ. */
+export const followedKeyLogs = {
+  list: {
+    method: 'GET',
+    path: '/device/v1/followed-key-logs',
+    by: 'account',
+    query: Page,
+    reply: listOf(
+      v.object({
+        account: id('acc_'),
+        seq: Seq,
+        head: Head,
+        profile: v.pipe(
+          v.nullable(Hash),
+          v.description('The SHA-256 of the signed profile, in base64url; null if there is none.'),
+        ),
+      }),
+    ),
   },
 } as const satisfies Routes
 

@@ -13,6 +13,7 @@ export const DEVICE_GROUPS: { readonly [G in keyof Groups]: string } = {
   currentSession: 'The session that makes the request.',
   changes: 'What changed since an earlier sync.',
   keyLogs: 'Key logs: the signed history of an account’s devices.',
+  followedKeyLogs: 'The newest entries of the key logs of the accounts that this account follows.',
   pendingDevices: 'Approval of another device: the calls of the approving device.',
   approval: 'Approval of another device: the calls of the new device.',
   rosters: 'Rosters: the signed history of a connection’s members.',
@@ -63,6 +64,9 @@ export const DEVICE_SUMMARIES: {
   keyLogs: {
     read: 'Read the key log of an account, the sealing keys of its active devices, and its signed name',
     append: 'Add an entry to the key log of this account; 409 if another entry was added first',
+  },
+  followedKeyLogs: {
+    list: 'List the newest entry of the key log of each account that this account follows',
   },
   signedProfiles: {
     give: 'Store the signed name of this account; 409 if a newer signed name is stored',

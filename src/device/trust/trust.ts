@@ -9,6 +9,8 @@
 import { every } from '../../api/cursor.ts'
 import type { Account } from '../../api/port.ts'
 import type { TrustCard } from '../../api/rest/trust-cards.ts'
+import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { entryHash } from '../../crypto/jose/jws.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../state/state.ts'
@@ -69,8 +71,9 @@ export function verifiedHere({ verifications }: State): ReadonlyMap<string, stri
 }
 
 /**
- * Updates the trust rows of followed accounts. Fetches the key logs that were last checked more
- * than an hour ago, and those with a hint of a change.
+ * Updates the trust rows of followed accounts. If one was last checked more than an hour ago,
+ * compares the newest entries that are stored here with those of the account server. Fetches the
+ * key logs that differ, and those with a hint of a change.
  * @returns `unlisted`: the accounts that this device follows, that are in a suspended connection
  *   and that the account server no longer lists as followed; `isSettled`: whether the next sync has
  *   nothing to do while the cards and this device's rows stay the same
@@ -82,12 +85,14 @@ export async function refreshTrust(
 ): Promise<{ readonly unlisted: readonly string[]; readonly isSettled: boolean }> {
   const { state, now, requireSession, log } = device
   const cards = await every((query) => account.trustCards.list(query))
+  const isDue = ({ user_id }: TrustCard) => !isCheckedNow(state.trust.get(user_id), now())
+  if (cards.some(isDue)) await noteCurrent(device, account)
   for (const card of cards) {
     const { user_id: id, display_name } = card
     requireSession()
     state.names.pin(id, display_name)
     const known = state.trust.get(id)
-    const isFresh = known !== null && isChecked(known, now())
+    const isFresh = isCheckedNow(known, now())
     const isCurrent = isFresh && isJudged(state, known) && !isHinted(card, known, now())
     const row = isCurrent ? known : await rowFor(device, account, card, isFresh)
     if (row.refused !== null) log('warn', 'key log refused', { account: id, reason: row.refused })
@@ -106,10 +111,48 @@ export async function refreshTrust(
 export const isTrustFresh = ({ state, now }: Pick<Trusting, 'state' | 'now'>): boolean =>
   state.trust.accounts().every((id) => {
     const row = state.trust.get(id)
-    return row !== null && isChecked(row, now()) && isJudged(state, row)
+    return isCheckedNow(row, now()) && isJudged(state, row)
   })
 
-const isChecked = ({ checked_at }: TrustRow, at: number) => Math.abs(at - checked_at) < FRESH_MS
+/** Checks whether a key log was checked in the last hour. `at` is in Unix milliseconds. */
+const isCheckedNow = (row: TrustRow | null, at: number): row is TrustRow =>
+  row !== null && Math.abs(at - row.checked_at) < FRESH_MS
+
+type Listed = Awaited<ReturnType<Account['followedKeyLogs']['list']>>['items'][number]
+
+/** Checks whether the newest entry and the signed profile of an account are those stored here. */
+function isStored({ logs, profiles }: State, { account, seq, head, profile }: Listed): boolean {
+  const newest = logs.head('keylog', account)
+  const isSame = (hash: string, jws: string | undefined) =>
+    jws !== undefined && encodeBase64url(entryHash(jws)) === hash
+  return (
+    newest?.seq === seq &&
+    isSame(head, newest.entry) &&
+    (profile === null || isSame(profile, profiles.get(account)?.jws))
+  )
+}
+
+/**
+ * Records a check of each followed account whose newest entry and signed profile, as the account
+ * server lists them, are those stored here. Such a log need not be fetched. A server that lists
+ * old entries could as well return old logs.
+ * @throws AppError for any error from the account server
+ */
+async function noteCurrent(
+  { state, now, requireSession }: Trusting,
+  account: Account,
+): Promise<void> {
+  const checked_at = now()
+  const listed = await every((query) => account.followedKeyLogs.list(query))
+  requireSession()
+  state.transaction(() => {
+    for (const one of listed) {
+      const row = state.trust.get(one.account)
+      // A refused log is examined again, because the list contains only one entry of it.
+      if (row?.refused === null && isStored(state, one)) state.trust.put({ ...row, checked_at })
+    }
+  })
+}
 
 /** Checks whether an account is in a suspended connection. */
 const holdsBack = ({ connections }: State, account: string): boolean =>

@@ -122,7 +122,7 @@ describe('a sync with news reads only the part that changed', () => {
     [
       'a trust card',
       ({ ada, bob }) => ada.account().trustCards.create({ body: { user_id: bob.id } }),
-      ['trustCards.list', 'keyLogs.read'],
+      ['trustCards.list', 'followedKeyLogs.list', 'keyLogs.read'],
     ],
   ] as const satisfies readonly (readonly [
     string,
@@ -242,7 +242,7 @@ describe('a dishonest server that lists no change', () => {
     assert.deepEqual(take(), IDLE)
     world.later(61)
     await timer(ada)
-    assert.deepEqual(take(), [...IDLE, 'trustCards.list', 'keyLogs.read'])
+    assert.deepEqual(take(), [...IDLE, 'trustCards.list', 'followedKeyLogs.list'])
   })
 
   it('does not keep a device from fetching a secret that it lacks', async (t) => {

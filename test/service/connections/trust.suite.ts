@@ -1,6 +1,6 @@
 /** Trust cards: the people that an account follows, for every engine. */
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { every } from '../../../src/api/cursor.ts'
 import type { VerificationEntry } from '../../../src/api/rest/verify.ts'
@@ -187,6 +187,33 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       assert.deepEqual([items.length, next_cursor], [5, null])
       for (const cursor of ['x', 'MQ', Buffer.from(`1 ${ids[0]} x`).toString('base64url')])
         await rejects('bad_request', ada.account.trustCards.list({ cursor }))
+    })
+
+    test('the newest entries of the key logs of followed accounts are listed, in pages', async () => {
+      const { bob, address, others } = await people('a', 'b', 'not followed')
+      const reader = await newPerson('reader')
+      const followed = [bob, ...others.slice(0, 2)]
+      for (const { id } of followed) await follow(reader, id)
+      await approve(bob, await join(subject.server, await mailedCode(subject.server, address)))
+      const heads = await every((query) =>
+        reader.account.followedKeyLogs.list({ ...query, limit: 2 }),
+      )
+      const expected = await Promise.all(
+        followed.map(async ({ id }) => {
+          const { entries, seq } = await reader.account.keyLogs.read({ account: id })
+          const head = createHash('sha256').update(entries.at(-1) as string)
+          return { account: id, seq, head: head.digest('base64url'), profile: null }
+        }),
+      )
+      assert.deepEqual(
+        heads,
+        expected.toSorted((a, b) => (a.account < b.account ? -1 : 1)),
+      )
+      assert.deepEqual(
+        heads.map(({ account, seq }) => [account, seq > 0]).filter(([, isLonger]) => isLonger),
+        [[bob.id, true]],
+      )
+      await rejects('bad_request', reader.account.followedKeyLogs.list({ cursor: 'MQ' }))
     })
 
     test('a changed note or confirmation adds an event, an unchanged one does not', async () => {
