@@ -4,7 +4,6 @@
  */
 import net from 'node:net'
 import { join } from 'node:path'
-import { limitNewSpace } from './runtime/new-space.ts'
 
 /** The build id, which the bundler inserts. It changes whenever `program.cjs` changes. */
 declare const PROGRAM_BUILD: string | undefined
@@ -41,8 +40,6 @@ process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
   const isKnown = rest[0] === 'ExperimentalWarning' && /Web Crypto API/.test(String(warning))
   if (!isKnown) Reflect.apply(emitWarning, undefined, [warning, ...rest])
 }
-
-limitNewSpace()
 
 type Program = typeof import('./cli/run.ts')
 
