@@ -30,7 +30,7 @@ function targetsHere() {
 }
 
 /** Read at every start, by its first sync, or already compressed. */
-const AS_IT_IS = /^program\.|^lib\/(account|device|kysely)\.|\.gz$/
+const AS_IT_IS = /^program\.|^lib\/(sync|kysely)\.|\.gz$/
 
 /**
  * Returns an embedded asset of a file: [its asset name, its path]. A compressed file is

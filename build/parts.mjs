@@ -1,7 +1,7 @@
 /**
  * Divides the program into parts: files that are each loaded as a whole. The first part has the
- * modules that a daemon needs to listen. Each other part has the modules of one subject, and is
- * loaded when a module of it is first imported.
+ * modules that a daemon needs to answer, and the second those of a sync without news. Each other
+ * part has the modules of one subject. A part is loaded when a module of it is first imported.
  */
 import { realpath } from 'node:fs/promises'
 import { posix, relative, resolve, sep } from 'node:path'
@@ -16,6 +16,18 @@ const FIRST = [
   'handlers/status.ts',
 ]
 const FIRST_PART = 'program.cjs'
+
+/** The modules that the second part has in the same way. */
+const SYNC = [
+  'service/accounts/changes.ts',
+  'service/accounts/public-code-rows.ts',
+  'service/connections/connections.ts',
+  'service/connections/pending-work.ts',
+  'service/devices/key-logs.ts',
+  'service/guests/guest-codes.ts',
+  'service/trust/cards.ts',
+]
+const SYNC_PART = 'lib/sync.cjs'
 
 /** The other parts: a chunk belongs to the first one that accepts a module in it. */
 const SUBJECTS = [
@@ -61,27 +73,28 @@ async function chunksOf(options, plugins) {
   return { chunks, metafile }
 }
 
-/** Returns the names of the chunks in the first part. */
-function firstOf(chunks) {
+/** Returns the names of the chunks with these modules, and of all that they import statically. */
+function closureOf(modules, chunks) {
   const byName = new Map(chunks.map((chunk) => [chunk.name, chunk]))
-  const first = new Set(chunks.filter(({ entry }) => FIRST.includes(entry)).map(({ name }) => name))
-  for (const name of first)
+  const names = new Set(
+    chunks.filter(({ entry }) => modules.includes(entry)).map(({ name }) => name),
+  )
+  for (const name of names)
     for (const imported of byName.get(name).imports)
-      if (imported.kind === 'import-statement') first.add(imported.name)
-  return first
+      if (imported.kind === 'import-statement') names.add(imported.name)
+  return names
 }
 
 /** Returns the file of each chunk's part, by the chunk's name. */
 function partsOf(chunks) {
-  const first = firstOf(chunks)
+  const [first, sync] = [FIRST, SYNC].map((modules) => closureOf(modules, chunks))
   const subjectOf = ({ modules }) =>
     SUBJECTS.find(([, accepts]) => modules.some((module) => accepts.test(module)))[0]
-  return new Map(
-    chunks.map((chunk) => [
-      chunk.name,
-      first.has(chunk.name) ? FIRST_PART : `lib/${subjectOf(chunk)}.cjs`,
-    ]),
-  )
+  const partOf = (chunk) => {
+    if (first.has(chunk.name)) return FIRST_PART
+    return sync.has(chunk.name) ? SYNC_PART : `lib/${subjectOf(chunk)}.cjs`
+  }
+  return new Map(chunks.map((chunk) => [chunk.name, partOf(chunk)]))
 }
 
 /** Returns the plugin that finds the chunks of a part, and those of other parts. */
@@ -131,7 +144,7 @@ export async function bundleParts({ options, before, after, output }) {
   const parts = [...new Set(files.values())]
   await Promise.all(
     parts.map((part) => {
-      const names = [...wanted].filter((name) => files.get(name) === part).toSorted()
+      const names = [...wanted].filter((name) => files.get(name) === part)
       return build({
         ...options,
         ...output,

@@ -452,7 +452,7 @@ describe('the bundle', () => {
       [],
     )
     const others = Object.keys(ended.scripts).filter((name) => !(name in answering.scripts))
-    assert.deepEqual(others.toSorted(), ['account.cjs', 'device.cjs', 'kysely.cjs'])
+    assert.deepEqual(others.toSorted(), ['device.cjs', 'kysely.cjs', 'sync.cjs'])
   })
 
   it('writes no code cache if it cannot start', async (t) => {
