@@ -1,16 +1,17 @@
 /**
- * Bundles the program and the scripts of the public pages into dist/. Libraries that an idle
- * daemon does not use are separate files, loaded at first use. With --exe, also builds one
- * executable for each platform.
+ * Bundles the program and the scripts of the public pages into dist/. Only the part that a daemon
+ * needs to listen is loaded at the start. Other parts and libraries are files that are loaded at
+ * first use. With --exe, also builds one executable for each platform.
  */
 import { chmod, copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
-import * as crypto from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { build } from 'esbuild'
 import { folderOf } from './build/packages.mjs'
+import { bundleParts } from './build/parts.mjs'
 
 const manifest = JSON.parse(await readFile('package.json', 'utf8'))
 
@@ -73,24 +74,36 @@ const documents = apart(
   (path) => (path.endsWith('.json') ? './lib/examples.json' : './lib/texts.cjs'),
 )
 
-/**
- * Loads node:crypto when one of its members is first read. Loading it takes a tenth of the start,
- * and the first answer does not need it.
- */
-const cryptoOnUse = {
-  name: 'crypto-on-use',
+/** Parts of Node that the first answer does not need. Loading them takes a fifth of the start. */
+const LATE_BUILTINS = [
+  'node:crypto',
+  'node:fs/promises',
+  'node:os',
+  'node:stream/promises',
+  'node:timers/promises',
+  'node:v8',
+]
+
+/** Loads a part of Node when one of its members is first read. */
+const builtinsOnUse = {
+  name: 'builtins-on-use',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^node:crypto$/ }, ({ namespace }) =>
-      namespace === 'on-use' ? undefined : { path: 'crypto', namespace: 'on-use' },
+    onResolve({ filter: /^node:/ }, ({ path, namespace }) =>
+      namespace !== 'on-use' && LATE_BUILTINS.includes(path)
+        ? { path, namespace: 'on-use' }
+        : undefined,
     )
-    onLoad({ filter: /.*/, namespace: 'on-use' }, () => ({
-      contents: `let loaded
-        for (const name of ${JSON.stringify(Object.keys(crypto).filter((name) => name !== 'default'))})
-          Object.defineProperty(exports, name, {
-            enumerable: true,
-            get: () => (loaded ??= require('node:crypto'))[name],
-          })`,
-    }))
+    onLoad({ filter: /^/, namespace: 'on-use' }, async ({ path }) => {
+      const names = Object.keys(await import(path)).filter((name) => name !== 'default')
+      return {
+        contents: `let loaded
+          for (const name of ${JSON.stringify(names)})
+            Object.defineProperty(exports, name, {
+              enumerable: true,
+              get: () => (loaded ??= require('${path}'))[name],
+            })`,
+      }
+    })
   },
 }
 
@@ -114,6 +127,13 @@ const node = {
     BUNDLED_VERSION: JSON.stringify(manifest.version),
     BUNDLED_COMMIT: JSON.stringify(commitHere()),
   },
+}
+
+/** As `src/runtime/program.ts` compiles a file: a large text should not be copied into another. */
+const script = {
+  banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
+  footer: { js: '})' },
+  charset: 'ascii',
 }
 
 /** Writes the assistant's sources as one file: texts by name. */
@@ -143,21 +163,16 @@ async function compressReference() {
 
 await mkdir('dist/pages', { recursive: true })
 const built = await Promise.all([
-  build({
-    ...node,
-    entryPoints: ['src/cli/run.ts'],
-    outfile: 'dist/program.cjs',
-    // As `src/runtime/program.ts` compiles it: a text of this size should not be copied into
-    // another.
-    banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
-    footer: { js: '})' },
-    charset: 'ascii',
+  bundleParts({
+    options: node,
+    before: [libraries, sdk, documents],
+    after: [builtinsOnUse],
     // For readable stack traces: node --enable-source-maps.
-    sourcemap: 'linked',
-    plugins: [libraries, sdk, documents, cryptoOnUse],
+    output: { ...script, sourcemap: 'linked' },
   }),
   build({
     ...node,
+    ...script,
     entryPoints: Object.entries({ ...LIBRARIES, [SDK]: 'mcp', [TEXTS]: 'texts' }).map(
       ([name, file]) => ({
         in: name,
@@ -190,14 +205,24 @@ const built = await Promise.all([
   bundleHandbook(),
 ])
 
-const programBytes = await readFile('dist/program.cjs')
-// `src/runtime/program.ts` reads the file as latin1; the bundler escapes all text except in
-// regular expressions and templates.
-if (programBytes.some((byte) => byte > 127))
-  throw new Error(
-    'dist/program.cjs is not ASCII: escape what is not, in a regular expression or a template.',
-  )
-const programBuild = crypto.createHash('sha256').update(programBytes).digest('hex').slice(0, 16)
+/** Returns the scripts in dist/ that `src/runtime/program.ts` loads. */
+async function scripts() {
+  const names = (await readdir('dist/lib')).filter((name) => name.endsWith('.cjs')).toSorted()
+  return ['dist/program.cjs', ...names.map((name) => `dist/lib/${name}`)]
+}
+
+const digest = createHash('sha256')
+for (const path of await scripts()) {
+  const bytes = await readFile(path)
+  // They are read as latin1. The bundler escapes all text except in regular expressions and
+  // templates.
+  if (bytes.some((byte) => byte > 127))
+    throw new Error(
+      `${path} is not ASCII: escape what is not, in a regular expression or a template.`,
+    )
+  digest.update(bytes)
+}
+const programBuild = digest.digest('hex').slice(0, 16)
 await build({
   ...node,
   entryPoints: ['src/main.ts'],
@@ -214,8 +239,9 @@ await build({
 await chmod('dist/countersignd.cjs', 0o755)
 
 // Code caches of earlier builds are useless for this one.
-for (const name of await readdir('dist'))
-  if (name.endsWith('.cache') && !name.includes(programBuild)) await rm(`dist/${name}`)
+for (const folder of ['dist', 'dist/lib'])
+  for (const name of await readdir(folder))
+    if (name.endsWith('.cache') && !name.includes(programBuild)) await rm(`${folder}/${name}`)
 
 if (process.argv.includes('--exe')) {
   const { buildExecutables } = await import('./build/executables.mjs')

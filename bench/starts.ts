@@ -12,6 +12,8 @@ interface Pair {
 }
 
 const RESTS = 5
+/** When memory is measured, in seconds after the first answer: also after the idle collection. */
+const REST_S = [1, 15]
 
 /** Resolves when the program answers; requests are repeated until then. */
 async function firstAnswer(port: number): Promise<void> {
@@ -42,11 +44,11 @@ export async function startMs(spawnIt: Spawn): Promise<number> {
   return ms
 }
 
-/** Starts a program and stops it after a second. Returns its resident memory at rest, in MiB. */
-async function restMib(spawnIt: Spawn): Promise<number> {
+/** Starts a program and stops it later. Returns its resident memory at rest, in MiB. */
+async function restMib(spawnIt: Spawn, seconds: number): Promise<number> {
   const program = spawnIt()
   await firstAnswer(program.port)
-  await wait(1000)
+  await wait(1000 * seconds)
   const rss = rssMib(program.process.pid ?? 0)
   await program.stop()
   return rss
@@ -76,5 +78,10 @@ export async function compareStarts(pair: Pair, peer: string, rounds: number): P
       `${what}, ours ÷ ${peer}: ${(a / b).toFixed(2)}  (${a.toFixed(1)} ${unit} ÷ ${b.toFixed(1)} ${unit})`,
     )
   report('Spawn → first answer', 'ms', await inTurns(pair, rounds, startMs))
-  report('Idle RSS', 'MiB', await inTurns(pair, RESTS, restMib))
+  for (const seconds of REST_S)
+    report(
+      `Idle RSS after ${seconds} s`,
+      'MiB',
+      await inTurns(pair, RESTS, (spawnIt) => restMib(spawnIt, seconds)),
+    )
 }

@@ -29,8 +29,8 @@ function targetsHere() {
   return { [HERE]: { node: null, addon: HERE, strips: ['strip'] } }
 }
 
-/** Read at every start, or already compressed. */
-const AS_IT_IS = /^program\.|\.gz$/
+/** Read at every start, by its first sync, or already compressed. */
+const AS_IT_IS = /^program\.|^lib\/(sync|kysely)\.|\.gz$/
 
 /**
  * Returns an embedded asset of a file: [its asset name, its path]. A compressed file is
@@ -46,23 +46,34 @@ async function asset(name, path, folder) {
 /** Returns the assets of every executable: `dist/` as it is served and loaded. */
 async function commonAssets(folder) {
   const names = ['program.cjs', 'handbook.json']
-  for (const part of ['lib', 'pages'])
-    names.push(...(await readdir(join('dist', part))).map((name) => `${part}/${name}`))
+  for (const part of ['lib', 'pages']) {
+    const files = (await readdir(join('dist', part))).filter((name) => !/\.(map|cache)$/.test(name))
+    names.push(...files.map((name) => `${part}/${name}`))
+  }
   const assets = []
   for (const name of names) assets.push(await asset(name, resolve('dist', name), folder))
   return assets
 }
 
+/** Writes the code caches into a folder; returns them as assets. */
+async function cacheAssets(folder) {
+  const caches = Object.entries(await compiled())
+  return Promise.all(
+    caches.map(async ([name, bytes]) => {
+      const path = join(folder, `${name.replace('/', '-')}.cache`)
+      await writeFile(path, bytes)
+      return [`${name}.cache`, path]
+    }),
+  )
+}
+
 /**
- * Returns the assets of one target: the addon, and the code cache if it is this machine's target.
+ * Returns the assets of one target: the addon, and the code caches if it is this machine's target.
  */
-async function ownAssets({ target, of, cache, folder }) {
+async function ownAssets({ target, of, caches, folder }) {
   const library = await folderOf(`@napi-rs/keyring-${of.addon}`)
   const addon = resolve(library, `keyring.${of.addon}.node`)
-  return [
-    await asset('keyring.node', addon, folder),
-    ...(target === HERE ? [['program.cache', cache]] : []),
-  ]
+  return [await asset('keyring.node', addon, folder), ...(target === HERE ? caches : [])]
 }
 
 async function build(target, of, assets) {
@@ -101,13 +112,12 @@ async function sumsOf(paths) {
 export async function buildExecutables(program, inputs) {
   const folder = await mkdtemp(join(tmpdir(), 'countersignd-exe-'))
   try {
-    const cache = join(folder, 'program.cache')
-    await writeFile(cache, await compiled())
+    const caches = await cacheAssets(folder)
     const targets = targetsHere()
     const outputs = []
     const common = await commonAssets(folder)
     for (const [target, of] of Object.entries(targets)) {
-      const own = await ownAssets({ target, of, cache, folder })
+      const own = await ownAssets({ target, of, caches, folder })
       outputs.push(await build(target, of, Object.fromEntries([...common, ...own])))
     }
     for (const mac of MAC)

@@ -3,10 +3,8 @@
  * anything else.
  */
 import net from 'node:net'
-import { join } from 'node:path'
-import { limitNewSpace } from './runtime/new-space.ts'
 
-/** The build id, which the bundler inserts. It changes whenever `program.cjs` changes. */
+/** The build id, which the bundler inserts. It changes whenever a script of the bundle changes. */
 declare const PROGRAM_BUILD: string | undefined
 
 // Checks for the newest API that the program needs. Node 24.19 has this API, but some later
@@ -42,21 +40,24 @@ process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
   if (!isKnown) Reflect.apply(emitWarning, undefined, [warning, ...rest])
 }
 
-limitNewSpace()
-
 type Program = typeof import('./cli/run.ts')
-
-async function program(): Promise<Program> {
-  if (typeof PROGRAM_BUILD !== 'string') return import('./cli/run.ts')
-  const { isExecutable } = await import('./runtime/executable.ts')
-  if (isExecutable) {
-    const { loadCarried } = await import('./runtime/program.ts')
-    return loadCarried() as Program
-  }
-  const { loadProgram } = await import('./runtime/program.ts')
-  return loadProgram(join(import.meta.dirname, 'program.cjs'), PROGRAM_BUILD) as Program
+interface Loaded {
+  readonly program: Program
+  /** Called when a server listens. */
+  readonly started?: () => void
 }
 
-void program().then(async ({ run }) => {
-  process.exitCode = await run(process.argv.slice(2), process)
+async function load(command: string | undefined): Promise<Loaded> {
+  if (typeof PROGRAM_BUILD !== 'string') return { program: await import('./cli/run.ts') }
+  const { isExecutable } = await import('./runtime/executable.ts')
+  const { loadCarried, loadProgram } = await import('./runtime/program.ts')
+  if (isExecutable) return { program: loadCarried() as Program }
+  const kind = command === 'serve' || command === 'server' ? 'server' : 'command'
+  const { exports, started } = loadProgram(import.meta.dirname, PROGRAM_BUILD, kind)
+  return { program: exports as Program, started }
+}
+
+const argv = process.argv.slice(2)
+void load(argv[0]).then(async ({ program, started }) => {
+  process.exitCode = await program.run(argv, process, started)
 })

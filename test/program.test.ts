@@ -1,7 +1,7 @@
-/** The compiled form of a program is cached beside it, and the program never depends on it. */
+/** The compiled form of each script is cached beside it, and the program never depends on it. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
@@ -10,52 +10,87 @@ import { TEST_LIMIT_MS } from './limit.ts'
 let dir: string
 let file: string
 
+const wrapped = (text: string) =>
+  `(function (exports, require, module, __filename, __dirname) {\n${text}\n})`
+const source = (word: string) =>
+  wrapped(`
+  const { sep } = require('node:path')
+  exports.say = () => [
+    ${JSON.stringify(word)}, __filename, __dirname + sep, require('./lib/beside.cjs').name,
+    require('./facts.json').fact, require('a-package'),
+  ].join(' ')`)
+
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'countersign-test-'))
   file = join(dir, 'program.cjs')
   writeFileSync(file, source('one'))
+  mkdirSync(join(dir, 'lib'))
+  writeFileSync(
+    join(dir, 'lib/beside.cjs'),
+    wrapped("require('./program.cjs').say; exports.name = 'beside'"),
+  )
+  writeFileSync(join(dir, 'facts.json'), '{"fact":"of a file"}')
+  mkdirSync(join(dir, 'node_modules/a-package'), { recursive: true })
+  writeFileSync(join(dir, 'node_modules/a-package/index.js'), "module.exports = 'packaged'")
 })
 afterEach(() => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-const source = (word: string) => `(function (exports, require, module, __filename, __dirname) {
-  exports.say = () => [${JSON.stringify(word)}, __filename, require('./beside.cjs')].join(' ')
-})`
+type Run = 'server' | 'command'
 
 /** Loads the program in a process of its own and returns its output. */
-function output(build: string): string {
-  writeFileSync(join(dir, 'beside.cjs'), "module.exports = 'beside'\n")
+function output(build: string, run: Run = 'command', then = ''): string {
   const loader = join(import.meta.dirname, '../src/runtime/program.ts')
+  const [folder, id, kind] = [dir, build, run].map((text) => JSON.stringify(text))
   const script = `
     import { loadProgram } from ${JSON.stringify(loader)}
-    console.log(loadProgram(${JSON.stringify(file)}, ${JSON.stringify(build)}).say())`
+    const { exports, started } = loadProgram(${folder}, ${id}, ${kind})
+    console.log(exports.say())
+    ${then}`
   return execFileSync(process.execPath, ['--input-type=module', '-e', script], {
     encoding: 'utf8',
     timeout: TEST_LIMIT_MS,
   }).trim()
 }
 
-const caches = () => readdirSync(dir).filter((name) => name.endsWith('.cache'))
-const whole = (word: string) => `${word} ${file} beside`
+const caches = () =>
+  readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.cache'))
+    .toSorted()
+const cachesOf = (...runs: string[]) =>
+  ['lib/beside.cjs', 'program.cjs'].flatMap((name) => runs.map((run) => `${name}.${run}.cache`))
+const whole = (word: string) => `${word} ${file} ${dir}/ beside of a file packaged`
 
-test('the program runs as a CommonJS file, and its compile cache is stored by build', () => {
+test('scripts run as CommonJS files, and their code caches are stored by build', () => {
   assert.equal(output('a'), whole('one'))
-  assert.deepEqual(caches(), ['program.cjs.a.cache'])
-  const stored = readFileSync(join(dir, 'program.cjs.a.cache'))
+  assert.deepEqual(caches(), cachesOf('a.command'))
+  const stored = caches().map((name) => readFileSync(join(dir, name)))
   assert.equal(output('a'), whole('one'))
-  assert.deepEqual(readFileSync(join(dir, 'program.cjs.a.cache')), stored, 'taken as it is')
+  assert.deepEqual(
+    caches().map((name) => readFileSync(join(dir, name))),
+    stored,
+    'used as they are',
+  )
+})
+
+test('a server has caches of its own, and stores them only if it has started', () => {
+  output('a')
+  assert.equal(output('a', 'server'), whole('one'))
+  assert.deepEqual(caches(), cachesOf('a.command'))
+  assert.equal(output('a', 'server', 'started()'), whole('one'))
+  assert.deepEqual(caches(), cachesOf('a.command', 'a.server'))
 })
 
 test('a build never uses the cache of another of the same length', () => {
   output('a')
   writeFileSync(file, source('two'))
   assert.equal(output('b'), whole('two'))
-  assert.deepEqual(caches().toSorted(), ['program.cjs.a.cache', 'program.cjs.b.cache'])
+  assert.deepEqual(caches(), cachesOf('a.command', 'b.command'))
 })
 
 test('an invalid cache is written again', () => {
-  const path = join(dir, 'program.cjs.a.cache')
+  const path = join(dir, 'program.cjs.a.command.cache')
   for (const content of ['', 'nonsense', Buffer.alloc(4096)]) {
     writeFileSync(path, content)
     assert.equal(output('a'), whole('one'))
@@ -65,9 +100,8 @@ test('an invalid cache is written again', () => {
 
 test('the program runs without a writable cache', () => {
   // A folder under the name of the cache: the loader neither reads nor replaces it.
-  const path = join(dir, 'program.cjs.a.cache')
-  rmSync(path, { force: true, recursive: true })
-  execFileSync('mkdir', ['-p', join(path, 'full')])
+  const path = join(dir, 'program.cjs.a.command.cache')
+  mkdirSync(join(path, 'full'), { recursive: true })
   assert.equal(output('a'), whole('one'))
   assert.deepEqual(
     readdirSync(dir).filter((name) => /\.cache\.\d+$/.test(name)),

@@ -36,6 +36,8 @@ export interface Invocation {
   readonly print: (answer: unknown, lines: string | readonly string[]) => void
   /** Writes a message for the user to standard error. With `--json`, writes nothing. */
   readonly say: (text: string) => void
+  /** Must be called when a server listens. */
+  readonly started: () => void
   /** Resolves after one second: the pause between two polls while another person has to act. */
   readonly second: () => Promise<unknown>
 }

@@ -5,9 +5,12 @@
  * a server that is idle and has grown runs a full collection.
  */
 import { setFlagsFromString } from 'node:v8'
+import { limitNewSpace } from '../runtime/new-space.ts'
 import type { EventLoopUtilization } from 'node:perf_hooks'
 
 const EVERY_MS = 10_000
+/** When the space for new objects is limited, in milliseconds. By then the start is over. */
+const LIMITED_MS = 2_000
 /** The maximum share of time, from 0 to 1, in which an idle program is busy. */
 const AT_REST = 0.1
 /**
@@ -30,14 +33,26 @@ export interface Heap {
   collect(): Promise<void>
 }
 
+/** The number of full collections after which V8 discards the code of an unused function. */
+const OLD_AGE = { atRest: 1, usual: 6 }
+
 /** Makes V8's full collection callable. This requires the flag `--expose-gc`. */
 async function loadCollector(): Promise<() => Promise<void>> {
   const { runInNewContext } = await import('node:vm')
   setFlagsFromString('--expose-gc')
   // Only contexts that are created after the flag was set have this function.
   const gc = runInNewContext('gc') as NodeJS.GCFunction
-  // `last-resort` also returns the freed pages to the operating system. Otherwise V8 keeps them.
-  return () => gc({ type: 'major', flavor: 'last-resort', execution: 'async' })
+  return async () => {
+    // Functions that only the start called are compiled again if they are called again.
+    setFlagsFromString(`--bytecode-old-age=${OLD_AGE.atRest}`)
+    try {
+      // `last-resort` also returns the freed pages to the operating system. Otherwise V8 keeps
+      // them.
+      await gc({ type: 'major', flavor: 'last-resort', execution: 'async' })
+    } finally {
+      setFlagsFromString(`--bytecode-old-age=${OLD_AGE.usual}`)
+    }
+  }
 }
 
 /** Returns the memory of this process. */
@@ -73,8 +88,12 @@ export function newCollection(heap: Heap): () => Promise<void> {
   }
 }
 
-/** Checks the memory at intervals. The timer does not keep the process alive. */
+/**
+ * Limits the space for new objects, and checks the memory at intervals. Call it when the server
+ * listens. The timers do not keep the process alive.
+ */
 export function giveBackMemory(): void {
+  setTimeout(limitNewSpace, LIMITED_MS).unref()
   const collect = newCollection(ownHeap())
   setInterval(() => void collect(), EVERY_MS).unref()
 }

@@ -75,10 +75,13 @@ const through = (stream: Io['stdout']): Io['stdout'] => ({
 })
 
 /** Returns a command's streams, with all output made harmless. */
-export const harmlessIo = ({ stdout, stderr, stdin, env, machine }: Io): Io => ({
-  stdout: through(stdout),
-  stderr: through(stderr),
-  stdin,
-  env,
-  ...(machine === undefined ? {} : { machine }),
+export const harmlessIo = (streams: Io): Io => ({
+  stdout: through(streams.stdout),
+  stderr: through(streams.stderr),
+  // Read when a command needs it: most commands never do, and Node creates it at the first read.
+  get stdin() {
+    return streams.stdin
+  },
+  env: streams.env,
+  ...(streams.machine === undefined ? {} : { machine: streams.machine }),
 })

@@ -121,7 +121,12 @@ function parse(name: string, command: Command, argv: readonly string[]) {
   }
 }
 
-async function runCommand(name: string, command: Command, argv: readonly string[], io: Io) {
+async function runCommand(
+  [name, command]: readonly [string, Command],
+  argv: readonly string[],
+  io: Io,
+  started: () => void,
+) {
   const { options, args } = parse(name, command, argv)
   if (options['help'] === true) {
     io.stdout.write(commandHelp(name, command))
@@ -142,6 +147,7 @@ async function runCommand(name: string, command: Command, argv: readonly string[
     print: (answer, lines) =>
       void io.stdout.write(json ? `${jsonText(answer)}\n` : linesOf([lines].flat())),
     say: (text) => void (json || io.stderr.write(`${text}\n`)),
+    started,
     second: () => setTimeout(1000),
   })
   return code ?? EXIT.ok
@@ -177,9 +183,14 @@ function tellVersion([option, ...more]: readonly string[], io: Io): number {
 /**
  * Runs a command line.
  * @param argv the words after the program's name
+ * @param started called when a server listens
  * @returns the exit code
  */
-export async function run(argv: readonly string[], streams: Io): Promise<number> {
+export async function run(
+  argv: readonly string[],
+  streams: Io,
+  started: () => void = () => undefined,
+): Promise<number> {
   const io = harmlessIo(streams)
   const [first] = argv
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
@@ -198,7 +209,8 @@ export async function run(argv: readonly string[], streams: Io): Promise<number>
   }
   try {
     const [name, rest] = find(argv)
-    return await runCommand(name, await (COMMANDS[name] as Listed).load(), rest, io)
+    const command = await (COMMANDS[name] as Listed).load()
+    return await runCommand([name, command], rest, io, started)
   } catch (error) {
     const { code, text } = failure(error)
     return tellFailure(code, text, io)

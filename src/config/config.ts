@@ -31,7 +31,7 @@ import {
 import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
 import { StartError } from '../errors.ts'
 
-const HERE: ConfigPlatform = { platform: process.platform, homedir }
+const HERE: ConfigPlatform = { platform: process.platform, homedir: () => homedir() }
 
 /** The paths that systemd assigns to a service with this name. */
 export const SYSTEM: SystemPlaces = Object.freeze({

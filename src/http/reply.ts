@@ -88,6 +88,13 @@ export const NONE: Readonly<Record<string, string>> = {}
  */
 export const newRequestId = (): string => randomUUID()
 
+/**
+ * Returns a new id for a request of a monitor, which no log records.
+ *
+ * It needs no node:crypto, whose load would delay the first answer.
+ */
+export const newProbeId = (): string => `probe-${Math.random().toString(36).slice(2)}`
+
 /** Returns the header fields of every response as Node expects them: names and values alternate. */
 const commonHeaders = (
   requestId: string,

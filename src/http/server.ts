@@ -20,6 +20,7 @@ import { type ListenAddress, listenOn, takePort } from './address.ts'
 import {
   endRaw,
   HEADERS_BYTES,
+  newProbeId,
   newRequestId,
   NONE,
   refuseRaw,
@@ -198,7 +199,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     { isLate, proceed }: { readonly isLate: boolean; readonly proceed: () => void },
   ) {
     const connection: Connection = req.socket
-    const requestId = newRequestId()
+    const requestId = isProbe(req) ? newProbeId() : newRequestId()
     const peer = () => connection[PEER] ?? null
     const fields = fieldsOf(req)
     let isDispatched = false

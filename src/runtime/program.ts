@@ -1,20 +1,71 @@
 /**
- * Loads the bundled program, from a file or from the single executable. A program loaded from a
- * file uses the V8 code cache that an earlier run wrote beside it.
+ * Loads the scripts of the bundled program, from files or from the single executable. Scripts that
+ * are files have V8 code caches beside them, which earlier runs wrote.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname } from 'node:path'
-import { compileFunction, Script } from 'node:vm'
+import { dirname, join } from 'node:path'
+import { Script } from 'node:vm'
 import { carried, carries } from './executable.ts'
 
 /**
- * When the code cache is written, in milliseconds after the load. By then the start is over, and V8
- * has not discarded any compiled code yet.
+ * When the code caches are written, in milliseconds after the start. By then the first sync is over
+ * too, and V8 has not discarded any compiled code yet.
  */
 const SETTLED_MS = 1000
 
-function cached(path: string): Buffer | undefined {
+/** Where the scripts of a program come from. A script is named by its path in the build folder. */
+interface Scripts {
+  /** `__dirname` of every script. */
+  readonly folder: string
+  /** The file of a script, as stack traces name it. */
+  fileOf(name: string): string
+  /** Returns the bytes of a script or a JSON file. */
+  read(name: string): Buffer
+  /** Returns the code cache of a script, if there is one. */
+  cacheOf(name: string): Buffer | undefined
+  /** Called with each script that has no valid code cache, after it has run. */
+  compiled(name: string, script: Script): void
+  /** Returns a module that is neither a script nor a part of Node. */
+  foreign(name: string): unknown
+}
+
+type Wrapped = (...scope: unknown[]) => void
+type Require = (name: string) => unknown
+
+/**
+ * Returns the `require` of the scripts. They name each other by their path in the build folder,
+ * with `./` before it. A script must be ASCII, and already wrapped in the function that Node would
+ * put around a CommonJS module.
+ */
+function newRequire(scripts: Scripts): Require {
+  const loaded = new Map<string, { exports: unknown }>()
+  function runScript(name: string, module: { exports: unknown }): void {
+    const cachedData = scripts.cacheOf(name)
+    const script = new Script(scripts.read(name).toString('latin1'), {
+      filename: scripts.fileOf(name),
+      ...(cachedData === undefined ? {} : { cachedData }),
+    })
+    const wrapped = script.runInThisContext() as Wrapped
+    wrapped(module.exports, requireHere, module, scripts.fileOf(name), scripts.folder)
+    if (cachedData === undefined || script.cachedDataRejected === true)
+      scripts.compiled(name, script)
+  }
+  function requireHere(name: string): unknown {
+    if (!name.startsWith('./')) return process.getBuiltinModule(name) ?? scripts.foreign(name)
+    const path = name.slice('./'.length)
+    let module = loaded.get(path)
+    if (module === undefined) {
+      loaded.set(path, (module = { exports: {} }))
+      if (path.endsWith('.json')) module.exports = JSON.parse(scripts.read(path).toString())
+      else runScript(path, module)
+    }
+    return module.exports
+  }
+  return requireHere
+}
+
+/** Returns the content of a file; undefined if it cannot be read. */
+function contentOf(path: string): Buffer | undefined {
   try {
     return readFileSync(path)
   } catch {
@@ -22,8 +73,8 @@ function cached(path: string): Buffer | undefined {
   }
 }
 
-/** Writes the code cache. If the folder is not writable, every start compiles the program again. */
-function keep(script: Script, path: string): void {
+/** Writes the code cache. If the folder is not writable, every start compiles the script again. */
+function store(script: Script, path: string): void {
   const temporary = `${path}.${process.pid}`
   try {
     writeFileSync(temporary, script.createCachedData(), { mode: 0o644 })
@@ -33,68 +84,53 @@ function keep(script: Script, path: string): void {
   }
 }
 
+/** A program that runs. */
+interface Loaded {
+  readonly exports: unknown
+  /** Must be called when a server listens: its start is over. */
+  readonly started: () => void
+}
+
 /**
- * Runs a CommonJS file and returns its exports. Node's own compile cache contains only the
- * functions that were compiled when the file was read. This code cache is written after the start,
- * so it contains every function that a start calls. That saves half of the start time. The name of
- * the cache file contains the build id, because V8 itself checks little more than the length of the
- * source.
- * @param file the absolute path of the file. It must be ASCII, and already wrapped in the function
- *   that Node would put around a CommonJS module.
- * @param build an id that changes whenever the file changes
+ * Runs `program.cjs` and returns its exports. Node's own compile cache contains only the functions
+ * that were compiled when a file was read. These code caches are written after the start, so they
+ * contain every function that a start calls. That saves half of the start time. The name of a cache
+ * contains the build id, because V8 itself checks little more than the length of the source.
+ * @param folder the absolute path of the build folder
+ * @param build an id that changes whenever a script changes
+ * @param run what this run is. A command calls other functions than a server, so it has caches of
+ *   its own. A server that cannot start writes none.
  */
-export function loadProgram(file: string, build: string): unknown {
-  const path = `${file}.${build}.cache`
-  const cachedData = cached(path)
-  const script = new Script(readFileSync(file, 'latin1'), {
-    filename: file,
-    ...(cachedData === undefined ? {} : { cachedData }),
+export function loadProgram(folder: string, build: string, run: 'server' | 'command'): Loaded {
+  const uncached = new Map<string, Script>()
+  let isSettled = false
+  const fileOf = (name: string) => join(folder, name)
+  const cachePath = (name: string) => `${fileOf(name)}.${build}.${run}.cache`
+  function settle(): void {
+    isSettled = true
+    for (const [name, script] of uncached) store(script, cachePath(name))
+    uncached.clear()
+  }
+  function started(): void {
+    setTimeout(settle, SETTLED_MS).unref()
+    process.once('exit', settle)
+  }
+  const requireHere = newRequire({
+    folder,
+    fileOf,
+    read: (name) => readFileSync(fileOf(name)),
+    // Later, a server runs with other V8 flags, under which V8 rejects the caches of a start.
+    cacheOf: (name) => (isSettled ? undefined : contentOf(cachePath(name))),
+    compiled(name, script) {
+      if (!isSettled) uncached.set(name, script)
+    },
+    foreign: (name) =>
+      process.getBuiltinModule('node:module').createRequire(fileOf('program.cjs'))(name) as unknown,
   })
-  const module = { exports: {} }
-  const wrapped = script.runInThisContext() as (...scope: unknown[]) => void
-  wrapped(module.exports, createRequire(file), module, file, dirname(file))
-  if (cachedData === undefined || script.cachedDataRejected === true) {
-    let isStored = false
-    const once = () => {
-      if (!isStored) keep(script, path)
-      isStored = true
-    }
-    setTimeout(once, SETTLED_MS).unref()
-    process.once('exit', once)
-  }
-  return module.exports
+  const exports = requireHere('./program.cjs')
+  if (run === 'command') started()
+  return { exports, started }
 }
-
-const loaded = new Map<string, { exports: unknown }>()
-
-/**
- * The `require` of scripts and libraries in the executable. A file's name is its path in the build
- * folder.
- */
-function requireCarried(name: string): unknown {
-  if (!name.startsWith('./')) {
-    const builtin = process.getBuiltinModule(name) as unknown
-    if (builtin === undefined) throw new Error(`There is no ${name} in this executable.`)
-    return builtin
-  }
-  const path = name.slice('./'.length)
-  let module = loaded.get(path)
-  if (module === undefined) {
-    loaded.set(path, (module = { exports: {} }))
-    if (path.endsWith('.json')) module.exports = JSON.parse(carried(path).toString())
-    else run(library(path), module, path)
-  }
-  return module.exports
-}
-
-type Wrapped = (...scope: unknown[]) => void
-const SCOPE = ['exports', 'require', 'module', '__filename', '__dirname']
-
-const library = (path: string): Wrapped =>
-  compileFunction(carried(path).toString(), SCOPE, { filename: path }) as Wrapped
-
-const run = (wrapped: Wrapped, module: { exports: unknown }, path: string): void =>
-  wrapped(module.exports, requireCarried, module, path, dirname(process.execPath))
 
 /**
  * Runs the program in the executable and returns its exports. Its scripts can load only each other
@@ -103,11 +139,14 @@ const run = (wrapped: Wrapped, module: { exports: unknown }, path: string): void
  * output.
  */
 export function loadCarried(): unknown {
-  const script = new Script(carried('program.cjs').toString('latin1'), {
-    filename: 'program.cjs',
-    ...(carries('program.cache') ? { cachedData: carried('program.cache') } : {}),
-  })
-  const module = { exports: {} }
-  run(script.runInThisContext() as Wrapped, module, 'program.cjs')
-  return module.exports
+  return newRequire({
+    folder: dirname(process.execPath),
+    fileOf: (name) => name,
+    read: carried,
+    cacheOf: (name) => (carries(`${name}.cache`) ? carried(`${name}.cache`) : undefined),
+    compiled: () => undefined,
+    foreign(name) {
+      throw new Error(`There is no ${name} in this executable.`)
+    },
+  })('./program.cjs')
 }

@@ -130,6 +130,11 @@ export function openAudit(where: {
   let lost = 0
   /** Rejected requests since the last line that have no line. */
   let unlisted = 0
+  /**
+   * The start, until the next line or the next write. Its hash loads node:crypto, which the first
+   * answer should not wait for.
+   */
+  let start: readonly [Deed, number] | null = null
   let minute = 0
   let anonymous = 0
 
@@ -198,9 +203,18 @@ export function openAudit(where: {
     lost = 0
   }
 
+  /** Adds the line of the start, if it has none yet. */
+  function addStart(): void {
+    if (start === null) return
+    const [deed, at] = start
+    start = null
+    add(deed, at)
+  }
+
   function flush(): void {
     clearTimeout(planned)
     planned = undefined
+    addStart()
     try {
       write()
       if (fails) log('info', 'audit log written again')
@@ -223,7 +237,9 @@ export function openAudit(where: {
         unlisted++
         return
       }
-      add(deed, at)
+      addStart()
+      if (deed.outcome === 'started') start = [deed, at]
+      else add(deed, at)
       const isFull = length >= MOST_GATHERED && !fails
       if (isFull || !canWait(deed)) flush()
       else planned ??= setTimeout(flush, GATHERING_MS)

@@ -42,6 +42,7 @@ export async function call(
                 .join(''),
         ),
       say: (text) => void (json || io.stderr.write(`${text}\n`)),
+      started: () => undefined,
       second: () => setImmediate(),
     })
     return { code: code ?? EXIT.ok, ...result }

@@ -376,7 +376,10 @@ describe('the bundle', () => {
     mkdirSync(bundle)
     for (const name of ['countersignd.cjs', 'program.cjs'])
       copyFileSync(join(ROOT, 'dist', name), join(bundle, name))
-    symlinkSync(join(ROOT, 'dist/lib'), join(bundle, 'lib'))
+    mkdirSync(join(bundle, 'lib'))
+    for (const name of readdirSync(join(ROOT, 'dist/lib')))
+      if (!name.endsWith('.cache'))
+        copyFileSync(join(ROOT, 'dist/lib', name), join(bundle, 'lib', name))
     symlinkSync(join(ROOT, 'node_modules'), join(bundle, 'node_modules'))
   })
 
@@ -418,7 +421,7 @@ describe('the bundle', () => {
     assert.deepEqual(await cachesAfterStart(), first)
   })
 
-  it('listens before it loads a library, node:crypto or threads, and syncs without curves', async (t) => {
+  it('answers before it loads other parts, libraries, node:crypto or threads, and syncs without curves', async (t) => {
     const stateDir = freshFolder(t)
     const syncNow = async (address: string) => {
       const { token: full } = await newToken(address)
@@ -428,17 +431,43 @@ describe('the bundle', () => {
     // The first start creates the account, and signs its name.
     await whileRunning(stateDir, [], syncNow)
     const preload = ['--require', join(ROOT, 'test/e2e/loaded-modules.cjs')]
-    const stderr = await whileRunning(stateDir, preload, syncNow)
-    const reports = (stderr.match(/^\[.*\]$/gm) ?? []).map((line) => JSON.parse(line) as string[])
-    const [ended = [], listening = []] = reports.toReversed()
-    assert(listening.includes('node:http'), stderr)
-    const late = /^(\.\/lib\/|node:crypto$|node:worker_threads$)/
+    const stderr = await whileRunning(stateDir, preload, async (address) => {
+      assert.equal((await ask(address, null, 'GET /health')).status, 200)
+      await syncNow(address)
+    })
+    interface Report {
+      readonly scripts: Readonly<Record<string, number>>
+      readonly builtins: readonly string[]
+    }
+    const [answering, ended] = (stderr.match(/^\{"scripts".*\}$/gm) ?? []).map(
+      (line) => JSON.parse(line) as Report,
+    )
+    assert(answering !== undefined && ended !== undefined, stderr)
+    assert.deepEqual(Object.keys(answering.scripts).toSorted(), ['countersignd.cjs', 'program.cjs'])
+    const bytes = Object.values(answering.scripts).reduce((sum, count) => sum + count, 0)
+    assert(bytes <= 600_000, `${bytes} bytes of program`)
+    const late = ['crypto', 'fs/promises', 'os', 'timers/promises', 'worker_threads']
     assert.deepEqual(
-      listening.filter((name) => late.test(name)),
+      answering.builtins.filter((name) => late.includes(name)),
       [],
     )
-    const libraries = ended.filter((name) => name.startsWith('./lib/'))
-    assert.deepEqual([...new Set(libraries)], ['./lib/kysely.cjs'])
+    const others = Object.keys(ended.scripts).filter((name) => !(name in answering.scripts))
+    assert.deepEqual(others.toSorted(), ['device.cjs', 'kysely.cjs', 'sync.cjs'])
+  })
+
+  it('writes no code cache if it cannot start', async (t) => {
+    const stateDir = freshFolder(t)
+    const caches = () => readdirSync(bundle).filter((name) => name.endsWith('.cache'))
+    for (const name of caches()) rmSync(join(bundle, name))
+    const program = join(bundle, 'countersignd.cjs')
+    const env = { ...environment(stateDir), SVC_HTTP_PORT: 'none' }
+    assert.equal(
+      (await exec(process.execPath, [program, 'serve'], { env })).code,
+      EXIT.configuration,
+    )
+    assert.deepEqual(caches(), [])
+    await whileRunning(stateDir)
+    assert.equal(caches().length, 1)
   })
 })
 

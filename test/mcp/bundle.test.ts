@@ -49,12 +49,12 @@ it('a daemon loads each at the first request that needs it, and countersignd mcp
   const [loaded, listener] = [join(folder, 'loaded'), join(folder, 'listener.cjs')]
   writeFileSync(
     listener,
-    `const { Module } = require('node:module')
-     const load = Module._load
-     Module._load = (name, ...rest) => {
-       const [, file] = /lib\\/((?:mcp|texts)\\.cjs)$/.exec(name) ?? []
-       if (file !== undefined) require('node:fs').appendFileSync(${JSON.stringify(loaded)}, file + ' ')
-       return load(name, ...rest)
+    `const fs = require('node:fs')
+     const read = fs.readFileSync
+     fs.readFileSync = (path, ...rest) => {
+       const [, file] = /lib\\/((?:mcp|texts)\\.cjs)$/.exec(String(path)) ?? []
+       if (file !== undefined) fs.appendFileSync(${JSON.stringify(loaded)}, file + ' ')
+       return read(path, ...rest)
      }`,
   )
   writeFileSync(loaded, '')

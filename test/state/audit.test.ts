@@ -114,6 +114,38 @@ test('reads and starts are gathered; changes and errors are written at once, aft
   audit.close()
 })
 
+test('the line of a start is the first, has the time of the start, and is written without another', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const start = deed({ route: null, status: null, outcome: 'started' })
+  const linesAfter = (later: (audit: ReturnType<typeof openAudit>) => void) => {
+    const dir = freshFolder(t)
+    let at = AT
+    const audit = open(dir, { now: () => at })
+    audit.record(start)
+    at += 100
+    later(audit)
+    const text = readFileSync(fileOf(dir), 'utf8')
+    audit.close()
+    assert.equal(verifyAudit(dir).fault, null)
+    const lines = parsed(dir).map(({ line, at: time, outcome }) => [line, time, outcome])
+    return { lines, isWritten: text === readFileSync(fileOf(dir), 'utf8') }
+  }
+  const first = [1, '2026-11-20T10:00:00.000Z', 'started']
+  const second = [2, '2026-11-20T10:00:00.100Z', 'unauthorized']
+  assert.deepEqual(
+    linesAfter((audit) => audit.record(refusal)),
+    { lines: [first, second], isWritten: true },
+  )
+  assert.deepEqual(
+    linesAfter(() => t.mock.timers.tick(GATHERING_MS)),
+    { lines: [first], isWritten: true },
+  )
+  assert.deepEqual(
+    linesAfter(() => undefined),
+    { lines: [first], isWritten: false },
+  )
+})
+
 test('reads that arrive while others are gathered are written with them', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const dir = freshFolder(t)

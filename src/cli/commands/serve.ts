@@ -21,7 +21,7 @@ The second line prints a link. Open the link, and replace the three words in the
  * @param start returns the server and the text to print
  */
 async function runUntilStopped(
-  { config, io }: Invocation,
+  { config, io, started }: Invocation,
   start: (
     settings: Config,
     log: Log,
@@ -32,6 +32,7 @@ async function runUntilStopped(
   const stopped = askedToStop(OVERDUE_MS + settings.drainMs)
   const { server, text, drain } = await start(settings, log)
   io.stdout.write(text)
+  started()
   giveBackMemory()
   await stopped
   await drain?.()

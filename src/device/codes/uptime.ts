@@ -1,6 +1,6 @@
 /** How long the machine has run since its start, including sleep, and which start it was. */
 import { readFileSync } from 'node:fs'
-import { platform, uptime } from 'node:os'
+import { uptime } from 'node:os'
 import type { Moment } from '../../state/attempts.ts'
 
 /** How long the monotonic clock may extend a reading, in milliseconds. */
@@ -48,7 +48,7 @@ export const ranSince = (from: number, boot: string | null, now: Moment): number
  * @see proc_sys_kernel(5), `random/boot_id`
  */
 export function bootId(): string | null {
-  if (platform() !== 'linux') return null
+  if (process.platform !== 'linux') return null
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
   } catch {
