@@ -29,6 +29,15 @@ const SILENCE_MS = 15_000
 /** How long a transaction with a claim may be idle before PostgreSQL ends it, in milliseconds. */
 const IDLE_MS = 30_000
 
+/**
+ * How long to wait for another transaction's claim, in milliseconds. Meanwhile the request occupies
+ * a connection of the pool.
+ */
+const CLAIM_MS = 500
+
+/** SQLSTATE of a statement that waited too long for a lock. */
+const LOCK_TIMEOUT = '55P03'
+
 /** The object id (OID) of PostgreSQL's type for 64-bit integers. */
 const INT8 = 20
 
@@ -72,11 +81,11 @@ export interface Engine {
   /** Runs a transaction, again if the engine undid it because of another one. */
   readonly repeating: Transactions['repeating']
   /**
-   * Claims a name until the surrounding transaction ends. Returns false if another transaction has
-   * claimed it.
-   * @param name an integer of 64 bits
+   * Runs the statement that claims a row until the surrounding transaction ends. If another
+   * transaction has claimed the row, the statement waits for its end, but not for long.
+   * @returns null if the other transaction did not end; the surrounding transaction is then aborted
    */
-  claim(db: Kysely<Schema>, name: bigint): Promise<boolean>
+  claim<T>(db: Kysely<Schema>, statement: () => Promise<T>): Promise<T | null>
   /** Erases deleted rows from the files that this program writes. */
   scrub(db: Kysely<Schema>): Promise<void>
   close(): Promise<void>
@@ -142,7 +151,7 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
     atomically,
     repeating,
     // SQLite has one transaction at a time, so no other claim can exist.
-    claim: async () => true,
+    claim: (_, statement) => statement(),
     // The write-ahead log and the copies still contain the deleted rows.
     scrub: async (db) => {
       const { sql } = await import('kysely')
@@ -290,14 +299,20 @@ export async function postgresql(
     },
     atomically,
     repeating,
-    claim: async (db, name) => {
+    claim: async (db, statement) => {
       const { sql } = await import('kysely')
-      // If a replica's host loses power, its connection stays open. This timeout then ends its
-      // transaction, and the claims with it.
-      const { rows } = await sql<{ claimed: boolean }>`
-        select pg_try_advisory_xact_lock(${name.toString()}::bigint) as claimed,
-          set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`.execute(db)
-      return rows[0]?.claimed === true
+      // If a replica's host loses power, its connection stays open. The second timeout then ends
+      // its transaction, and the claim with it.
+      await sql`select set_config('lock_timeout', ${String(CLAIM_MS)}, true),
+        set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`.execute(db)
+      try {
+        const claimed = await statement()
+        await sql`set local lock_timeout to default`.execute(db)
+        return claimed
+      } catch (error) {
+        if ((error as { code?: unknown }).code === LOCK_TIMEOUT) return null
+        throw error
+      }
     },
     // PostgreSQL manages its own files.
     scrub: async () => undefined,
