@@ -21,15 +21,30 @@ export async function postmasterOf(client: pg.Client): Promise<number> {
   return Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0])
 }
 
-/** Returns the CPU time that all processes of a server have used, in milliseconds. */
+/** The unit of times in /proc/PID/stat: USER_HZ is 100 on all platforms of Node (proc(5)). */
+const TICK_MS = 10
+
+/** Returns the CPU time of the processes of a server that have ended, in milliseconds. */
+function usedByEnded(postmaster: number): number {
+  const stat = readFileSync(`/proc/${postmaster}/stat`, 'utf8')
+  // After the name in parentheses, the first field is the third of the manual.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [user, system] = [fields[16 - 3], fields[17 - 3]].map(Number) as [number, number]
+  return (user + system) * TICK_MS
+}
+
+/**
+ * Returns the CPU time that all processes of a server have used, in milliseconds. A process that
+ * served a connection ends with it, for example when a pool closes idle connections.
+ */
 export const usedBy = (postmaster: number): number =>
   processesOf(postmaster)
     .map((pid) => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6)
-    .reduce((sum, ms) => sum + ms, 0)
+    .reduce((sum, ms) => sum + ms, usedByEnded(postmaster))
 
 /**
- * Makes the table of a prepared look-up by key, as `pgbench --select-only --protocol=prepared` makes
- * it, and returns the look-up.
+ * Makes the table of a prepared look-up by key and returns the look-up, which is what
+ * `pgbench --select-only --protocol=prepared` executes.
  */
 export async function newLookUp(client: pg.Client): Promise<(id: number) => Promise<unknown>> {
   await client.query('create table looked_up (id int primary key, value int)')
