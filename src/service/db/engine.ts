@@ -195,8 +195,11 @@ function shim(database: DatabaseSync): SqliteDatabase {
   }
 }
 
-/** How a list is compared if it is one parameter, an array. */
-const COMPARED: Readonly<Record<string, string>> = { in: '= any', 'not in': '<> all' }
+/** How a list is compared: a list of one value, and a list that is one parameter, an array. */
+const COMPARED: Readonly<Record<string, readonly [one: string, list: string]>> = {
+  in: ['=', '= any'],
+  'not in': ['<>', '<> all'],
+}
 
 /**
  * Returns a socket that fails after `silenceMs` milliseconds without data. The driver's own timeout
@@ -280,7 +283,9 @@ export async function postgresql(
       const { OperatorNode, PrimitiveValueListNode } = kysely
       /**
        * Passes a list as one array. Otherwise the text of a query would depend on the length of its
-       * list, and each length would be planned and prepared separately.
+       * list, and each length would be planned and prepared separately. A list of one value is
+       * compared with the value: PostgreSQL assumes that an unknown array has ten values, so it
+       * would plan a named statement at each execution, because a plan for one value costs less.
        */
       class Compiler extends kysely.PostgresQueryCompiler {
         protected override visitBinaryOperation(node: BinaryOperationNode): void {
@@ -288,8 +293,14 @@ export async function postgresql(
           const comparison = OperatorNode.is(operator) ? COMPARED[operator.operator] : undefined
           if (comparison === undefined || !PrimitiveValueListNode.is(list))
             return super.visitBinaryOperation(node)
+          const [one, several] = comparison
           this.visitNode(leftOperand)
-          this.append(` ${comparison}(`)
+          if (list.values.length === 1) {
+            this.append(` ${one} `)
+            this.appendValue(list.values[0])
+            return
+          }
+          this.append(` ${several}(`)
           this.appendValue(list.values)
           this.append(')')
         }
