@@ -62,7 +62,7 @@ async function proveOnce(servers: Servers, { keys, enrolment }: Person): Promise
   assert.equal(fulfilled(await Promise.allSettled(all), 'invalid_token').length, 1)
 }
 
-/** A write under one key is sent to all servers at once, until all have answered: it is done once. */
+/** A write under one key is sent to all servers at once, until all answer: it happens once. */
 async function writeOnce(servers: Servers, { id, device }: Person): Promise<string> {
   const [key, display_name] = [randomUUID(), randomUUID()]
   async function send({ service }: LocalSubject): Promise<string> {
