@@ -33,14 +33,23 @@ function usedByEnded(postmaster: number): number {
   return (user + system) * TICK_MS
 }
 
+/** Returns the CPU time that a process has used, in milliseconds; 0 if it has just ended. */
+function usedByOne(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6
+  } catch {
+    return 0
+  }
+}
+
 /**
  * Returns the CPU time that all processes of a server have used, in milliseconds. A process that
  * served a connection ends with it, for example when a pool closes idle connections.
  */
 export const usedBy = (postmaster: number): number =>
   processesOf(postmaster)
-    .map((pid) => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6)
-    .reduce((sum, ms) => sum + ms, usedByEnded(postmaster))
+    .map(usedByOne)
+    .reduce((sum, ms) => sum + ms, 0) + usedByEnded(postmaster)
 
 /**
  * Makes the table of a prepared look-up by key and returns the look-up, which is what
