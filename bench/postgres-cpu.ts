@@ -6,7 +6,6 @@
  *
  *   node bench/postgres-cpu.ts
  */
-import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { openRemote } from '../src/remote/remote.ts'
@@ -17,6 +16,7 @@ import { connect, enrolmentOf, newMaker } from '../test/service/person.ts'
 import { startPostgres } from '../test/service/postgres.ts'
 import { fill, newRow } from './account-rows.ts'
 import { median, say } from './figures.ts'
+import { newLookUp, postmasterOf, usedBy } from './postgres-usage.ts'
 
 const ACCOUNTS = 2000
 const CONNECTIONS = 10
@@ -31,21 +31,6 @@ const VARIANTS = ['off', 'auto'] as const
 
 const closers: (() => unknown)[] = []
 const t = { after: (fn: unknown) => void closers.push(fn as () => unknown) }
-
-/** Returns the processes of a server, without those that ended. */
-function processesOf(postmaster: number): number[] {
-  const tasks = `/proc/${postmaster}/task`
-  const children = readdirSync(tasks).flatMap(
-    (task) => readFileSync(`${tasks}/${task}/children`, 'utf8').match(/\d+/g) ?? [],
-  )
-  return [postmaster, ...children.map(Number)]
-}
-
-/** Returns the CPU time that all processes of a server have used, in milliseconds. */
-const usedBy = (postmaster: number): number =>
-  processesOf(postmaster)
-    .map((pid) => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6)
-    .reduce((sum, ms) => sum + ms, 0)
 
 const REQUESTS: Readonly<Record<string, (of: { account: Account; id: string }) => unknown>> = {
   'read the profile': ({ account }) => account.profile.read({}),
@@ -86,11 +71,7 @@ async function main(): Promise<void> {
   const client = new pg.Client(url)
   await client.connect()
   t.after(() => client.end())
-  const { rows } = await client.query<{ folder: string }>(
-    `select setting as folder from pg_settings where name = 'data_directory'`,
-  )
-  const pidFile = join(rows[0]!.folder, 'postmaster.pid')
-  const postmaster = Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0])
+  const postmaster = await postmasterOf(client)
 
   const first = await startAccountServer(t, { SVC_DATABASE_URL: url })
   await first.close()
@@ -99,10 +80,8 @@ async function main(): Promise<void> {
     Array.from({ length: ACCOUNTS }, () => newRow(at)),
     at,
   )
-  await client.query('create table looked_up (id int primary key, value int)')
-  await client.query('insert into looked_up select n, n from generate_series(1, 100000) as n')
+  const lookUp = await newLookUp(client)
   await client.query('vacuum analyze')
-  const lookUp = { name: 'look-up', text: 'select value from looked_up where id = $1' }
 
   const taken = new Map<string, number[]>()
   const measure = async (name: string, times: number, once: (i: number) => unknown) => {
@@ -115,7 +94,7 @@ async function main(): Promise<void> {
   for (const prepare of VARIANTS) variants.push([prepare, await openVariant(url, prepare)])
   for (let round = 0; round <= ROUNDS; round++) {
     if (round === 1) taken.clear()
-    await measure('look-up', LOOK_UPS, (i) => client.query({ ...lookUp, values: [i] }))
+    await measure('look-up', LOOK_UPS, lookUp)
     for (const [name, once] of Object.entries(REQUESTS))
       for (const [prepare, of] of variants)
         await measure(`${name} ${prepare}`, TIMES, () => once(of))

@@ -69,6 +69,24 @@ export function spawnDaemon(port: number, stateDir: string): Program {
   return program(child, port)
 }
 
+/** Starts an account server from the sources on a database in PostgreSQL. */
+export function spawnAccountServer(port: number, stateDir: string, databaseUrl: string): Program {
+  const child = spawn(process.execPath, [join(root, 'src/main.ts'), 'server', '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env['PATH'],
+      HOME: stateDir,
+      SVC_STATE_DIR: stateDir,
+      SVC_ACCOUNT_PORT: String(port),
+      SVC_PUBLIC_URL: `http://127.0.0.1:${port}`,
+      SVC_DATABASE_URL: databaseUrl,
+      SVC_MAIL_DIR: join(stateDir, 'mail'),
+      SVC_LOG_LEVEL: 'warn',
+    },
+  })
+  return program(child, port)
+}
+
 /**
  * Resolves when the program prints its first line on standard output, which means that it
  * listens.

@@ -1,7 +1,8 @@
 /**
  * Divides the program into parts: files that are each loaded as a whole. The first part has the
  * modules that a daemon needs to answer, and the second those of an idle daemon: a sync without
- * news, and the deletion of old rows. Each other part has the modules of one subject. A part is loaded when a module of it is first imported.
+ * news, and the deletion of old rows. Each other part has the modules of one subject. A part is
+ * loaded when a module of it is first imported.
  */
 import { realpath } from 'node:fs/promises'
 import { posix, relative, resolve, sep } from 'node:path'

@@ -60,6 +60,24 @@ export async function openReplica(t: TestContext, place: Place, clock = { ms: 1_
 /** Fails the test: this work must not run. */
 export const never = (): Promise<never> => assert.fail('done again')
 
+/**
+ * Starts `acting.ts` in a process of its own.
+ * @returns `keys`: the lines that it prints; `kill` kills it and waits for its end
+ */
+export function startActing(place: Place, ...args: string[]) {
+  const script = join(import.meta.dirname, 'acting.ts')
+  const child = spawn(process.execPath, [script, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, PLACE: JSON.stringify(place) },
+  })
+  const ended = event(child, 'close')
+  const kill = async () => {
+    child.kill('SIGKILL')
+    assert.equal((await ended)[1], 'SIGKILL')
+  }
+  return { keys: createInterface({ input: child.stdout }), kill }
+}
+
 /** Returns a promise and the function that resolves it. */
 export function gate() {
   let open = () => undefined as void
@@ -318,21 +336,11 @@ export function idempotencySuite(
     test('after kill -9 in the middle, operation and record are both stored, or neither', async (t) => {
       const place = await newPlace()
       for (const [round, count] of [1, 3, 40].entries()) {
-        const child = spawn(
-          process.execPath,
-          [join(import.meta.dirname, 'acting.ts'), String(round)],
-          {
-            stdio: ['ignore', 'pipe', 'inherit'],
-            env: { ...process.env, PLACE: JSON.stringify(place) },
-          },
-        )
-        const ended = event(child, 'close')
+        const { keys, kill } = startActing(place, String(round))
         const answered: string[] = []
-        for await (const line of createInterface({ input: child.stdout })) {
-          answered.push(line)
-          if (answered.length === count) child.kill('SIGKILL')
-        }
-        assert.deepEqual((await ended)[1], 'SIGKILL')
+        let killed: Promise<void> | undefined
+        for await (const line of keys) if (answered.push(line) === count) killed = kill()
+        await killed
         const { written, records, once } = await openReplica(t, place)
         const [acts, stored] = [await written(), await records()]
         assert.deepEqual(acts, stored)

@@ -6,19 +6,41 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { once as event } from 'node:events'
 import { after, describe, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { AppError } from '../../src/errors.ts'
 import { newReach } from '../../src/service/db/faults.ts'
 import { newPostgresPlace, withoutPostgres } from './engines.ts'
-import { KEYED, gate, idempotencySuite, never, openReplica } from './idempotency.suite.ts'
+import {
+  KEYED,
+  gate,
+  idempotencySuite,
+  never,
+  openReplica,
+  startActing,
+} from './idempotency.suite.ts'
+import { startPgbouncer, withoutPgbouncer } from './postgresql/pgbouncer.ts'
 import { transactionsSuite } from './transactions.suite.ts'
 import { rejects } from '../rejects.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-sqlite-'))
 after(() => rmSync(folder, { recursive: true }))
 let files = 0
+/** Repeats a call until another one with its key has ended. */
+async function persisted<T>(call: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await call()
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'in_progress')) throw error
+      await setImmediate()
+    }
+}
+
 const newFile = async () => ({ url: null, file: join(folder, `${(files += 1)}.db`) })
 
 idempotencySuite('SQLite', newFile, false)
@@ -113,18 +135,76 @@ describe('on PostgreSQL', { skip: withoutPostgres }, () => {
     assert.ok((await written()).length <= 1)
   })
 
-  test('a silent replica does not lock its key forever', async (t) => {
+  test('a silent replica does not lock its key forever, and the wait for it is only for the claim', async (t) => {
     const place = await newPostgresPlace()
+    const admin = new pg.Client(place.url!)
+    await admin.connect()
+    const name = new URL(place.url!).pathname.slice(1)
+    await admin.query(`alter database ${name} set lock_timeout = '7s'`)
+    await admin.end()
     const { once, db } = await openReplica(t, place)
-    await once(KEYED, async () => {
-      const { rows } = await sql<{ idle_in_transaction_session_timeout: string }>`
-        show idle_in_transaction_session_timeout`.execute(db)
-      assert.deepEqual(rows, [{ idle_in_transaction_session_timeout: '30s' }])
-      return {}
-    })
-    const { rows } = await sql`show idle_in_transaction_session_timeout`.execute(db)
-    assert.deepEqual(rows, [{ idle_in_transaction_session_timeout: '0' }])
+    const timeouts = async () => {
+      const { rows } = await sql<{ idle: string; lock: string }>`
+        select current_setting('idle_in_transaction_session_timeout') as idle,
+          current_setting('lock_timeout') as lock`.execute(db)
+      return rows[0]!
+    }
+    assert.deepEqual(await once(KEYED, timeouts), { idle: '30s', lock: '7s' })
+    assert.deepEqual(await timeouts(), { idle: '0', lock: '7s' })
   })
+
+  for (const [way, skip, through] of [
+    ['directly', false, async (_: TestContext, url: string) => url],
+    [
+      'through PgBouncer in transaction mode',
+      withoutPgbouncer,
+      (t: TestContext, url: string) => startPgbouncer(t, url, 4),
+    ],
+  ] as const)
+    describe(`replicas that reach it ${way}`, { skip }, () => {
+      async function places(t: TestContext) {
+        const direct = await newPostgresPlace()
+        return { direct, place: { ...direct, url: await through(t, direct.url!) } }
+      }
+
+      test('of equal calls at three replicas, one runs', async (t) => {
+        const { place } = await places(t)
+        const replicas = await Promise.all([0, 1, 2].map(() => openReplica(t, place)))
+        for (let n = 0; n < 10; n++) {
+          const keyed = { ...KEYED, key: `${n}` }
+          const answers = await Promise.all(
+            replicas.map(({ once, act }) => persisted(() => once(keyed, act(`${n}`)))),
+          )
+          assert.deepEqual(answers, [{ id: `${n}` }, { id: `${n}` }, { id: `${n}` }])
+        }
+        assert.equal((await replicas[0]!.written()).length, 10)
+      })
+
+      test('if a replica is killed in the middle of a call, one of the others does all of it', async (t) => {
+        const { direct, place } = await places(t)
+        const replicas = await Promise.all([0, 1].map(() => openReplica(t, place)))
+        const { keys, kill } = startActing(place, 'killed', 'hold')
+        const [key] = (await event(keys, 'line')) as [string]
+        const keyed = { ...KEYED, key }
+        for (const { once } of replicas) await rejects('in_progress', once(keyed, never))
+        await kill()
+        let runs = 0
+        const answers = await Promise.all(
+          replicas.map(({ once, write }) =>
+            persisted(() =>
+              once(keyed, async () => {
+                runs += 1
+                await write(key)
+                return { id: key }
+              }),
+            ),
+          ),
+        )
+        assert.deepEqual([answers, runs], [[{ id: key }, { id: key }], 1])
+        const { written, records } = await openReplica(t, direct)
+        assert.deepEqual([await written(), await records()], [[key], [key]])
+      })
+    })
 
   for (const [when, part] of [
     ['in the operation', false],

@@ -121,15 +121,24 @@ function ownFolder(): { path: string; remove: () => void } {
 }
 
 /** No data outlives the test; sockets in a shared folder would collide. */
-const FLAGS = Object.entries({
+const SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
   unix_socket_directories: '',
   max_connections: '300',
-}).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
 
-/** Starts a server. It also ends with the process, if `stop` is not reached. */
-export async function startPostgres(): Promise<Postgres> {
+/**
+ * Starts a server. It also ends with the process, if `stop` is not reached.
+ * @param settings further settings of PostgreSQL
+ */
+export async function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Postgres> {
+  const flags = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ])
   const port = await freePort()
   const lines: string[] = []
   const folder = ownFolder()
@@ -145,7 +154,7 @@ export async function startPostgres(): Promise<Postgres> {
     // PostgreSQL refuses to run as root, which is the user in CI.
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
-    postgresFlags: [...FLAGS, '-h', '127.0.0.1'],
+    postgresFlags: [...flags, '-h', '127.0.0.1'],
     onLog: (line) => lines.push(line),
     onError: (error) => lines.push(String(error)),
   })

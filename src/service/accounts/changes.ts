@@ -8,6 +8,7 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { ServiceContext } from '../context.ts'
+import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
 import { MARK_BYTES, newMark } from '../db/sync-marks.ts'
 
@@ -83,14 +84,14 @@ async function nextExpiry(db: Kysely<Schema>, account: string, at: number): Prom
   return first ?? 0
 }
 
+const readMarks = compiledOnce((db, { account }: { account: string }) =>
+  db.selectFrom('sync_marks').selectAll().where('account_id', '=', account),
+)
+
 export const changes = ({ db, now }: ServiceContext): Service['changes'] => ({
   read: async ({ since }, { account }) => {
     const at = now()
-    const row = await db
-      .selectFrom('sync_marks')
-      .selectAll()
-      .where('account_id', '=', account)
-      .executeTakeFirst()
+    const [row] = await readMarks(db, { account })
     const unnamed = { now: timeAt(at), since: null, changed: [...SYNC_PARTS] }
     if (row === undefined) {
       await makeMarks(db, account, at)

@@ -5,16 +5,21 @@ import type { Profile } from '../../api/rest/profiles.ts'
 import { AppError } from '../../errors.ts'
 import { accountGone } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
+import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
 import { acquireLock } from '../db/locks.ts'
 import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
-async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
-  const row = await db
+const profileOf = compiledOnce((db, { account }: { account: string }) =>
+  db
     .selectFrom('accounts')
     .select(['display_name', 'handle', 'headline'])
-    .where('id', '=', account)
-    .executeTakeFirstOrThrow(accountGone)
+    .where('id', '=', account),
+)
+
+async function read(db: Kysely<Schema>, account: string): Promise<Profile> {
+  const [row] = await profileOf(db, { account })
+  if (row === undefined) throw accountGone()
   // Only a device can compute the words of the public code.
   return { ...row, public_code: null }
 }

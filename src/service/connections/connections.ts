@@ -3,7 +3,7 @@
  * connection. The server does not have the secret, so the device fills in `secret_here` and
  * `replaced_by`. For an account that is not a member, the connection does not exist.
  */
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type QueryCreator, sql } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
@@ -21,7 +21,7 @@ import type { Schema } from '../db/schema.ts'
 import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 /** Selects the connections of an account. */
-const seenBy = (db: Kysely<Schema>, account: string) =>
+const seenBy = (db: QueryCreator<Schema>, account: string) =>
   db
     .selectFrom('memberships as own')
     .innerJoin('connections', 'connections.id', 'own.connection_id')
@@ -96,10 +96,6 @@ const PAGES = {
   ended: pageIn('ended'),
 }
 
-const oneById = compiledOnce((db, { account, id }: { account: string; id: string }) =>
-  seenBy(db, account).where('id', '=', id),
-)
-
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
 /**
@@ -107,41 +103,94 @@ type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow
  * account's tags. They are one query: three queries would each wait for the connection, and
  * PostgreSQL would plan each of them.
  */
-const partsOf = compiledOnce(
-  (db, { ids, account, at }: { ids: readonly string[]; account: string; at: number }) =>
-    db
-      .selectFrom('memberships')
-      .innerJoin('accounts', 'accounts.id', 'account_id')
-      .select([sql<'member' | 'invited' | 'tag'>`'member'`.as('part'), 'connection_id'])
-      .select(['account_id as id', 'account_id as to_account'])
-      .select([
-        sql<string | null>`null`.as('to_email'),
-        sql<string | null>`accounts.display_name`.as('display_name'),
-      ])
-      .select(sql<Member['role'] | null>`role`.as('role'))
-      .where('connection_id', 'in', ids)
-      .unionAll(
-        occupyingInvitations(db, ids, at)
-          .clearSelect()
-          .clearOrderBy()
-          .select([sql<'invited'>`'invited'`.as('part'), 'connection_id', 'invitations.id as id'])
-          .select([sql<string>`to_account`.as('to_account'), 'to_email', 'display_name'])
-          .select(sql<null>`null`.as('role')),
-      )
-      .unionAll(
-        db
-          .selectFrom('tag_assignments')
-          .select([sql<'tag'>`'tag'`.as('part'), 'connection_id', 'tag_id as id'])
-          .select(sql<string>`null`.as('to_account'))
-          .select([sql<null>`null`.as('to_email'), sql<null>`null`.as('display_name')])
-          .select(sql<null>`null`.as('role'))
-          .where('account_id', '=', account)
-          .where('connection_id', 'in', ids),
-      )
-      .orderBy('id'),
+const partsIn = (
+  db: QueryCreator<Schema>,
+  { ids, account, at }: { ids: readonly string[]; account: string; at: number },
+) =>
+  db
+    .selectFrom('memberships')
+    .innerJoin('accounts', 'accounts.id', 'account_id')
+    .select([sql<'member' | 'invited' | 'tag'>`'member'`.as('part'), 'connection_id'])
+    .select(['account_id as part_id', 'account_id as to_account'])
+    .select([
+      sql<string | null>`null`.as('to_email'),
+      sql<string | null>`accounts.display_name`.as('display_name'),
+    ])
+    .select(sql<Member['role'] | null>`role`.as('role'))
+    .where('connection_id', 'in', ids)
+    .unionAll(
+      occupyingInvitations(db, ids, at)
+        .clearSelect()
+        .clearOrderBy()
+        .select([sql<'invited'>`'invited'`.as('part'), 'connection_id'])
+        .select('invitations.id as part_id')
+        .select([sql<string>`to_account`.as('to_account'), 'to_email', 'display_name'])
+        .select(sql<null>`null`.as('role')),
+    )
+    .unionAll(
+      db
+        .selectFrom('tag_assignments')
+        .select([sql<'tag'>`'tag'`.as('part'), 'connection_id', 'tag_id as part_id'])
+        .select(sql<string>`null`.as('to_account'))
+        .select([sql<null>`null`.as('to_email'), sql<null>`null`.as('display_name')])
+        .select(sql<null>`null`.as('role'))
+        .where('account_id', '=', account)
+        .where('connection_id', 'in', ids),
+    )
+
+type Part = Awaited<ReturnType<ReturnType<typeof partsIn>['executeTakeFirstOrThrow']>>
+
+const partsOf = compiledOnce((db, of: { ids: readonly string[]; account: string; at: number }) =>
+  partsIn(db, of).orderBy('part_id'),
 )
 
-/** Converts rows to resources, with members, invited people and the account's tags. */
+/** Selects a connection once for each of its parts; there is at least the account's membership. */
+const oneWithParts = compiledOnce(
+  (db, { id, account, at }: { id: string; account: string; at: number }) =>
+    db
+      .with('own', (query) => seenBy(query, account).where('id', '=', id))
+      .with('parts', (query) => partsIn(query, { ids: [id], account, at }))
+      .selectFrom('own')
+      .innerJoin('parts', 'parts.connection_id', 'own.id')
+      .selectAll()
+      .orderBy('part_id'),
+)
+
+/**
+ * Converts a row to a resource.
+ * @param parts its members, invited people and the account's tags
+ */
+function resource(row: Row, parts: readonly Part[]): Connection {
+  const active = parts
+    .filter(({ part }) => part === 'member')
+    .map(({ part_id: id, display_name, role }): Member => ({
+      id,
+      user_id: id,
+      ...serverName(display_name as string),
+      role: role as Member['role'],
+      state: 'active',
+    }))
+  const invited = parts.filter(({ part }) => part === 'invited')
+  const all = [...active, ...invitedIn(invited.map((one) => ({ ...one, id: one.part_id })))]
+  return {
+    id: row.id,
+    name: row.name,
+    kind: all.length > 2 ? 'group' : 'direct',
+    state: row.ended_at !== null ? 'ended' : active.length < 2 ? 'pending' : 'active',
+    favorite: row.favorite === 1,
+    tag_ids: parts.filter(({ part }) => part === 'tag').map(({ part_id }) => part_id),
+    members: all,
+    preset_id: row.preset_id,
+    replaces: row.replaces,
+    replaced_by: null,
+    epoch: row.epoch,
+    secret_here: false,
+    created_at: timeAt(row.created_at),
+    updated_at: timeAt(row.updated_at),
+  }
+}
+
+/** Converts rows to resources. */
 async function resources(
   db: Kysely<Schema>,
   account: string,
@@ -151,36 +200,7 @@ async function resources(
   if (rows.length === 0) return []
   const parts = await partsOf(db, { ids: rows.map(({ id }) => id), account, at })
   const byConnection = Map.groupBy(parts, ({ connection_id }) => connection_id)
-  return rows.map((row) => {
-    const own = byConnection.get(row.id) ?? []
-    const active = own
-      .filter(({ part }) => part === 'member')
-      .map(({ id, display_name, role }): Member => ({
-        id,
-        user_id: id,
-        ...serverName(display_name as string),
-        role: role as Member['role'],
-        state: 'active',
-      }))
-    const invited = own.filter(({ part }) => part === 'invited')
-    const all = [...active, ...invitedIn(invited)]
-    return {
-      id: row.id,
-      name: row.name,
-      kind: all.length > 2 ? 'group' : 'direct',
-      state: row.ended_at !== null ? 'ended' : active.length < 2 ? 'pending' : 'active',
-      favorite: row.favorite === 1,
-      tag_ids: own.filter(({ part }) => part === 'tag').map(({ id }) => id),
-      members: all,
-      preset_id: row.preset_id,
-      replaces: row.replaces,
-      replaced_by: null,
-      epoch: row.epoch,
-      secret_here: false,
-      created_at: timeAt(row.created_at),
-      updated_at: timeAt(row.updated_at),
-    }
-  })
+  return rows.map((row) => resource(row, byConnection.get(row.id) ?? []))
 }
 
 /**
@@ -193,10 +213,9 @@ export async function readConnection(
   id: string,
 ): Promise<Connection> {
   requireId(CONNECTION_PREFIX, id, 'connection')
-  const rows = await oneById(db, { account, id })
-  const [connection] = await resources(db, account, rows, now())
-  if (connection === undefined) throw notFound('connection')
-  return connection
+  const rows = await oneWithParts(db, { id, account, at: now() })
+  if (rows[0] === undefined) throw notFound('connection')
+  return resource(rows[0], rows)
 }
 
 /** Stores the given values. If all of them equal the stored values, `updated_at` stays the same. */

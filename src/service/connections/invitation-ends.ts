@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely'
 import { lockConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from '../accounts/account-record.ts'
 import type { ServiceContext } from '../context.ts'
+import { compiledOnce } from '../db/compiled.ts'
 import { isLeftBehind, isOver } from './invitation-rows.ts'
 import type { Receiver } from '../events.ts'
 import type { Schema } from '../db/schema.ts'
@@ -81,26 +82,26 @@ export async function receiversOf(db: Kysely<Schema>, rows: readonly Ended[]): P
 const MOST = 100
 
 /**
- * Returns the account's sent and received invitations that have expired but are not marked yet.
- * Makes three queries, because each of them can use an index.
+ * Returns the account's sent and received invitations that have expired but are not marked yet. The
+ * query has a part for each kind, because each part can use an index.
  */
-async function overOf(db: Kysely<Schema>, account: string, at: number) {
+const overOf = compiledOnce((db, { account, at }: { account: string; at: number }) => {
   const all = () =>
     db
       .selectFrom('invitations')
       .select(['id', 'connection_id'])
       .where((of) => isOver(of, at))
       .limit(MOST)
-  const sent = await all().where('from_account', '=', account).execute()
-  const received = await all().where('to_account', '=', account).execute()
-  const mailed = await all()
+  const part = (of: ReturnType<typeof all>) => db.selectFrom(of.as('part')).selectAll()
+  const mailed = all()
     .where('to_account', 'is', null)
     .where('to_email', 'in', (of) =>
       of.selectFrom('emails').select('address').where('account_id', '=', account),
     )
-    .execute()
-  return [...sent, ...received, ...mailed]
-}
+  return part(all().where('from_account', '=', account))
+    .unionAll(part(all().where('to_account', '=', account)))
+    .unionAll(part(mailed))
+})
 
 /**
  * Marks an account's expired invitations and notifies both sides. Called before an account reads
@@ -111,7 +112,7 @@ export async function noteExpired(
   account: string,
 ): Promise<void> {
   const at = now()
-  for (const { id, connection_id } of await overOf(db, account, at))
+  for (const { id, connection_id } of await overOf(db, { account, at }))
     await events.transaction(async (trx) => {
       await lockConnection(trx, connection_id)
       const row = await trx

@@ -3,7 +3,13 @@
  * account a mailbox belongs to until the account approves. Then the connection's owners see the
  * account.
  */
-import { type ExpressionBuilder, type Kysely, sql, type Transaction } from 'kysely'
+import {
+  type ExpressionBuilder,
+  type Kysely,
+  type QueryCreator,
+  sql,
+  type Transaction,
+} from 'kysely'
 import { timeAt } from '../../api/fields.ts'
 import type { Member } from '../../api/rest/connections.ts'
 import type { Invitation } from '../../api/rest/invitations.ts'
@@ -37,6 +43,10 @@ export type Named = Awaited<
 /** How long after its expiry an approved invitation can still be used to add the account. */
 const GRACE_MS = 24 * 3_600_000
 
+/** The sum is in SQL, because a compiled query has no value for `at` while it is built. */
+const isInGrace = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
+  sql<boolean>`${of.ref('expires_at')} + ${of.lit(GRACE_MS)} > ${at}`
+
 /**
  * Returns an invitation's state at the time `at`. Time can turn the stored state into `expired`,
  * also for an approved invitation if the account was not added in time.
@@ -54,7 +64,7 @@ export function stateOf(
 export const isOver = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   of.or([
     of.and([of('state', '=', 'pending'), of('expires_at', '<=', at)]),
-    of.and([of('consent', '=', of.lit(1)), of('expires_at', '<=', at - GRACE_MS)]),
+    of.and([of('consent', '=', of.lit(1)), of.not(isInGrace(of, at))]),
   ])
 
 /** Returns a condition for invitations to which `stateOf` gives this state. */
@@ -91,12 +101,8 @@ export const invitationResource = (
 
 /** Returns a condition for approved invitations with accounts that can still be added. */
 export const isWaiting = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
-  // A literal 1, because the database then recognises the condition of the partial index. The sum
-  // is in SQL, because a compiled query has no value for `at` while it is built.
-  of.and([
-    of('consent', '=', of.lit(1)),
-    sql<boolean>`${of.ref('expires_at')} + ${of.lit(GRACE_MS)} > ${at}`,
-  ])
+  // A literal 1, because the database then recognises the condition of the partial index.
+  of.and([of('consent', '=', of.lit(1)), isInGrace(of, at)])
 
 /**
  * Returns a condition for invitations that occupy a place in the connection. These are pending
@@ -127,7 +133,7 @@ export const isOfMailbox = (
 
 /** Selects the invitations that occupy a place in these connections. */
 export const occupyingInvitations = (
-  db: Kysely<Schema>,
+  db: QueryCreator<Schema>,
   connections: readonly string[],
   at: number,
 ) =>

@@ -29,6 +29,15 @@ const SILENCE_MS = 15_000
 /** How long a transaction with a claim may be idle before PostgreSQL ends it, in milliseconds. */
 const IDLE_MS = 30_000
 
+/**
+ * How long to wait for another transaction's claim, in milliseconds. Meanwhile the request occupies
+ * a connection of the pool.
+ */
+const CLAIM_MS = 500
+
+/** SQLSTATE of a statement that waited too long for a lock. */
+const LOCK_TIMEOUT = '55P03'
+
 /** The object id (OID) of PostgreSQL's type for 64-bit integers. */
 const INT8 = 20
 
@@ -82,11 +91,11 @@ export interface Engine {
   /** Runs a transaction, again if the engine undid it because of another one. */
   readonly repeating: Transactions['repeating']
   /**
-   * Claims a name until the surrounding transaction ends. Returns false if another transaction has
-   * claimed it.
-   * @param name an integer of 64 bits
+   * Runs the statement that claims a row until the surrounding transaction ends. If another
+   * transaction has claimed the row, the statement waits for its end, but not for long.
+   * @returns null if the other transaction did not end; the surrounding transaction is then aborted
    */
-  claim(db: Kysely<Schema>, name: bigint): Promise<boolean>
+  claim<T>(db: Kysely<Schema>, statement: () => Promise<T>): Promise<T | null>
   /** Erases deleted rows from the files that this program writes. */
   scrub(db: Kysely<Schema>): Promise<void>
   close(): Promise<void>
@@ -154,7 +163,7 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
     atomically,
     repeating,
     // SQLite has one transaction at a time, so no other claim can exist.
-    claim: async () => true,
+    claim: (_, statement) => statement(),
     // The write-ahead log and the copies still contain the deleted rows.
     scrub: async (db) => {
       const { sql } = await import('kysely')
@@ -198,8 +207,11 @@ function shim(database: DatabaseSync): SqliteDatabase {
   }
 }
 
-/** How a list is compared if it is one parameter, an array. */
-const COMPARED: Readonly<Record<string, string>> = { in: '= any', 'not in': '<> all' }
+/** How a list is compared: a list of one value, and a list that is one parameter, an array. */
+const COMPARED: Readonly<Record<string, readonly [one: string, list: string]>> = {
+  in: ['=', '= any'],
+  'not in': ['<>', '<> all'],
+}
 
 /**
  * Returns a socket that fails after `silenceMs` milliseconds without data. The driver's own timeout
@@ -300,7 +312,9 @@ export async function postgresql(
       const { OperatorNode, PrimitiveValueListNode } = kysely
       /**
        * Passes a list as one array. Otherwise the text of a query would depend on the length of its
-       * list, and each length would be planned and prepared separately.
+       * list, and each length would be planned and prepared separately. A list of one value is
+       * compared with the value: PostgreSQL assumes that an unknown array has ten values, so it
+       * would plan a named statement at each execution, because a plan for one value costs less.
        */
       class Compiler extends kysely.PostgresQueryCompiler {
         protected override visitBinaryOperation(node: BinaryOperationNode): void {
@@ -308,8 +322,14 @@ export async function postgresql(
           const comparison = OperatorNode.is(operator) ? COMPARED[operator.operator] : undefined
           if (comparison === undefined || !PrimitiveValueListNode.is(list))
             return super.visitBinaryOperation(node)
+          const [one, several] = comparison
           this.visitNode(leftOperand)
-          this.append(` ${comparison}(`)
+          if (list.values.length === 1) {
+            this.append(` ${one} `)
+            this.appendValue(list.values[0])
+            return
+          }
+          this.append(` ${several}(`)
           this.appendValue(list.values)
           this.append(')')
         }
@@ -319,14 +339,20 @@ export async function postgresql(
     },
     atomically,
     repeating,
-    claim: async (db, name) => {
+    claim: async (db, statement) => {
       const { sql } = await import('kysely')
-      // If a replica's host loses power, its connection stays open. This timeout then ends its
-      // transaction, and the claims with it.
-      const { rows } = await sql<{ claimed: boolean }>`
-        select pg_try_advisory_xact_lock(${name.toString()}::bigint) as claimed,
-          set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`.execute(db)
-      return rows[0]?.claimed === true
+      // If a replica's host loses power, its connection stays open. The second timeout then ends
+      // its transaction, and the claim with it.
+      await sql`select set_config('lock_timeout', ${String(CLAIM_MS)}, true),
+        set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`.execute(db)
+      try {
+        const claimed = await statement()
+        await sql`set local lock_timeout to default`.execute(db)
+        return claimed
+      } catch (error) {
+        if ((error as { code?: unknown }).code === LOCK_TIMEOUT) return null
+        throw error
+      }
     },
     // PostgreSQL manages its own files.
     scrub: async () => undefined,

@@ -2,7 +2,6 @@
  * The account server's support for Idempotency-Key. One transaction stores the operation's changes
  * and its answer, so that a crash keeps both or neither, and all replicas see the same.
  */
-import { createHash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { AppError, statusOf } from '../../errors.ts'
 import {
@@ -14,6 +13,7 @@ import {
   newAct,
 } from '../../storage/idempotency.ts'
 import type { Background } from './background.ts'
+import { compiledOnce } from './compiled.ts'
 import type { Engine } from './engine.ts'
 import type { ReceiptKey } from './server-secrets.ts'
 import type { Schema } from './schema.ts'
@@ -22,12 +22,45 @@ import { newSweep } from './sweeps.ts'
 /** How often old records are deleted, in milliseconds. */
 const SWEEP_MS = 600_000
 
-/** Returns a 64-bit name for a key and its caller. */
-const nameOf = ({ caller, key }: Keyed): bigint =>
-  createHash('sha256')
-    .update(JSON.stringify([caller, key]))
-    .digest()
-    .readBigInt64BE()
+const nameOf = ({ caller, key }: Keyed): string => JSON.stringify([caller, key])
+
+/**
+ * Inserts the record of an operation, without its answer, or replaces a record that is too old but
+ * has not been deleted yet. Returns no row if there is a record. If another transaction is
+ * inserting one, PostgreSQL waits for its end. No other transaction sees a record without an
+ * answer.
+ */
+const claim = compiledOnce(
+  (db, { tooOld, ...record }: Schema['idempotency'] & { readonly tooOld: number }) =>
+    db
+      .insertInto('idempotency')
+      .values(record)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['caller', 'key'])
+          .doUpdateSet(record)
+          .where('idempotency.at', '<=', tooOld),
+      )
+      .returning('at'),
+)
+
+const readRecord = compiledOnce((db, { caller, key }: { caller: string; key: string }) =>
+  db
+    .selectFrom('idempotency')
+    .select(['fingerprint', 'answer'])
+    .where('caller', '=', caller)
+    .where('key', '=', key),
+)
+
+/** Stores a record with its answer, also if the operation deleted the records of its caller. */
+const storeRecord = compiledOnce((db, record: Schema['idempotency']) =>
+  db
+    .insertInto('idempotency')
+    .values(record)
+    .onConflict((conflict) =>
+      conflict.columns(['caller', 'key']).doUpdateSet({ answer: record.answer }),
+    ),
+)
 
 /**
  * Returns a function that runs operations under an Idempotency-Key.
@@ -45,7 +78,7 @@ export function onceOver(of: {
   now: () => number
 }): Once {
   const { engine, db, receiptKey, now } = of
-  const running = new Set<bigint>()
+  const running = new Set<string>()
   const sweep = newSweep(of, {
     name: 'sweep of idempotent operations',
     everyMs: SWEEP_MS,
@@ -79,30 +112,29 @@ export function onceOver(of: {
   ): Promise<A | null> {
     const { caller, key, fingerprint } = keyed
     const at = now()
-    if (!(await engine.claim(db, nameOf(keyed)))) throw inProgress()
-    const known = await db
-      .selectFrom('idempotency')
-      .select(['fingerprint', 'answer', 'at'])
-      .where('caller', '=', caller)
-      .where('key', '=', key)
-      .executeTakeFirst()
-    if (known !== undefined && known.at > at - OPERATION_KEPT_MS) {
+    const record = { caller, key, fingerprint, answer: '', at }
+    const tooOld = at - OPERATION_KEPT_MS
+    const claimed = await engine.claim(db, () => claim(db, { ...record, tooOld }))
+    if (claimed === null) throw inProgress()
+    if (claimed.length === 0) {
+      const [known] = await readRecord(db, { caller, key })
+      // It was deleted in this moment, with its account.
+      if (known === undefined) throw inProgress()
       if (known.fingerprint !== fingerprint) throw mismatch()
       return JSON.parse(known.answer) as A
     }
     try {
       const answer = await work()
-      const record = { fingerprint, answer: JSON.stringify(answer), at }
-      await db
-        .insertInto('idempotency')
-        .values({ caller, key, ...record })
-        // Replaces a record that is too old but has not been deleted yet.
-        .onConflict((conflict) => conflict.columns(['caller', 'key']).doUpdateSet(record))
-        .execute()
+      await storeRecord(db, { ...record, answer: JSON.stringify(answer) })
       return answer
     } catch (error) {
       if (!(error instanceof AppError && statusOf(error.code) < 500)) throw error
       outcome.refusal = error
+      await db
+        .deleteFrom('idempotency')
+        .where('caller', '=', caller)
+        .where('key', '=', key)
+        .execute()
       return null
     }
   }

@@ -128,6 +128,8 @@ interface Presented extends ProofUse {
   /** RFC 7638 thumbprint of the proof's key. */
   readonly thumbprint: string
   readonly at: number
+  /** `last_seen_at` is renewed if it is not later than this. */
+  readonly seenBefore: number
 }
 
 const sessionOf = (db: QueryCreator<Schema>, { tokenHash, thumbprint, at }: Presented) =>
@@ -136,15 +138,8 @@ const sessionOf = (db: QueryCreator<Schema>, { tokenHash, thumbprint, at }: Pres
     .innerJoin('sessions', 'sessions.id', 'session_id')
     .innerJoin('devices', 'devices.id', 'device_id')
     .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
-    .select([
-      'sessions.id',
-      'sessions.account_id',
-      'kind',
-      'device_id',
-      'last_seen_at',
-      'proven',
-      'approved_at',
-    ])
+    .select(['sessions.id', 'sessions.account_id', 'kind', 'device_id', 'last_seen_at', 'proven'])
+    .select('approved_at')
     .where('access_tokens.hash', '=', tokenHash)
     .where('access_tokens.expires_at', '>', at)
     .where('auth_kid', '=', thumbprint)
@@ -169,15 +164,41 @@ const readSessionWithUse = compiledOnce((db, of: Presented) =>
         .onConflict((conflict) => conflict.doNothing())
         .returning('used_proofs.id as use_id'),
     )
+    .with('seen', (query) =>
+      query
+        .updateTable('sessions')
+        .from(['session', 'used'])
+        .set((is) => ({
+          last_seen_at: is
+            .case()
+            .when('sessions.last_seen_at', '<=', of.seenBefore)
+            .then(of.at)
+            .else(is.ref('sessions.last_seen_at'))
+            .end(),
+          proven: 1,
+        }))
+        .whereRef('sessions.id', '=', 'session.id')
+        .where((is) =>
+          is.or([
+            is('sessions.last_seen_at', '<=', of.seenBefore),
+            is('sessions.proven', '=', is.lit(0)),
+          ]),
+        ),
+    )
     .selectFrom('session')
     .leftJoin('used', (join) => join.onTrue())
     .selectAll('session')
     .select('use_id'),
 )
 
+const noteSeen = compiledOnce((db, { id, at }: { readonly id: string; readonly at: number }) =>
+  db.updateTable('sessions').set({ last_seen_at: at, proven: 1 }).where('id', '=', id),
+)
+
 /**
  * Returns the session of a token and a proof. Records the use of the proof only if there is such a
- * session, so that callers without a session cannot cause writes.
+ * session, so that callers without a session cannot cause writes. Stores that the session was seen
+ * and proven only if the use was recorded.
  * @returns `use_id` is null if the use was not recorded, because it is not the first
  */
 async function sessionWithUse(
@@ -188,6 +209,9 @@ async function sessionWithUse(
   const [row] = await readSession(db, of)
   if (row === undefined) return undefined
   const [use] = await recordUse(db, of)
+  const at = row.last_seen_at <= of.seenBefore ? of.at : row.last_seen_at
+  if (use !== undefined && (at !== row.last_seen_at || row.proven === 0))
+    await noteSeen(db, { id: row.id, at })
   return { ...row, use_id: use?.id ?? null }
 }
 
@@ -215,20 +239,19 @@ export async function authenticate(
   const use = proofs.useOf(shown)
   const row = await sessionWithUse(
     { db, writesInWith },
-    { tokenHash: hashed(token), thumbprint: shown.thumbprint, at, ...use },
+    {
+      tokenHash: hashed(token),
+      thumbprint: shown.thumbprint,
+      at,
+      seenBefore: at - SEEN_MS,
+      ...use,
+    },
   )
   // A token that is bound to another key gets the same error, so that the error reveals nothing
   // about a stolen token.
   if (row === undefined) throw ended()
   if (row.kind === 'machine') await requireActiveMachine(db, row.account_id)
   if (row.use_id === null) throw await proofs.unrecorded(use)
-  const seen = row.last_seen_at <= at - SEEN_MS ? at : row.last_seen_at
-  if (row.proven === 0 || seen !== row.last_seen_at)
-    await db
-      .updateTable('sessions')
-      .set({ last_seen_at: seen, proven: 1 })
-      .where('id', '=', row.id)
-      .execute()
   return {
     account: row.account_id,
     device: row.device_id,

@@ -9,7 +9,8 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { type Notification, NotificationKind } from '../../api/rest/notifications.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { pageRows, keepNewest } from '../db/collections.ts'
+import { keepNewest, ofPage, onPage, type PageValues } from '../db/collections.ts'
+import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
 
 const NOTIFICATION_PREFIX = 'ntf_'
@@ -131,6 +132,21 @@ async function forgetOldest(trx: Transaction<Schema>, accounts: readonly string[
       await keepNewest(trx, 'notifications', account, MOST, { column: 'kind', values })
 }
 
+/** Returns the query for a page of notifications. `read` is the condition for `read_at`, if any. */
+const pageOfThose = (read: 'is' | 'is not' | null) =>
+  compiledOnce((db, values: PageValues & { readonly account: string }) =>
+    onPage(
+      db
+        .selectFrom('notifications')
+        .selectAll()
+        .where('account_id', '=', values.account)
+        .$if(read !== null, (query) => query.where('read_at', read!, null)),
+      values,
+    ),
+  )
+
+const PAGES = { any: pageOfThose(null), unread: pageOfThose('is'), read: pageOfThose('is not') }
+
 const resource = (row: Schema['notifications']): Notification => ({
   id: row.id,
   kind: row.kind,
@@ -151,17 +167,8 @@ export const notifications = (
 ): Service['notifications'] => ({
   list: async ({ unread, ...page }, { account }) => {
     await markExpired(account)
-    const rows = await pageRows(
-      db
-        .selectFrom('notifications')
-        .selectAll()
-        .where('account_id', '=', account)
-        .$if(unread !== undefined, (query) =>
-          query.where('read_at', unread === true ? 'is' : 'is not', null),
-        ),
-      page,
-      NOTIFICATION_PREFIX,
-    )
+    const pageIn = unread === undefined ? PAGES.any : unread ? PAGES.unread : PAGES.read
+    const rows = await pageIn(db, { ...ofPage(page, NOTIFICATION_PREFIX), account })
     return pageOf(rows.map(resource), page)
   },
 

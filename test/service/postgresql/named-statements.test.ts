@@ -100,6 +100,29 @@ describe('named statements in PostgreSQL', { skip: withoutPostgres }, () => {
       assert.equal(named.length, count)
     })
 
+  test('a statement with a list of one value is planned once', async (t) => {
+    const { db } = await opened(t, 'auto')
+    await addAccounts(
+      db,
+      Array.from({ length: 2000 }, (_, i) => `${i}`),
+    )
+    await sql`analyze accounts`.execute(db)
+    const read = () =>
+      db
+        .selectFrom('accounts')
+        .innerJoin('sync_marks', 'sync_marks.account_id', 'accounts.id')
+        .select('id')
+        .where('id', 'in', ['7'])
+        .execute()
+    for (let i = 0; i < 20; i++) await read()
+    const { rows } = await sql<{ custom_plans: number }>`
+      select custom_plans from pg_prepared_statements where statement like '%sync_marks%'`.execute(
+      db,
+    )
+    // PostgreSQL plans the first five executions, and then compares the costs.
+    assert.deepEqual(rows, [{ custom_plans: 5 }])
+  })
+
   test('a lost statement is executed without a name, and so are all later ones', async (t) => {
     const { db } = await opened(t, 'auto')
     await addAccounts(db, ['a'])

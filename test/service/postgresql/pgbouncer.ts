@@ -8,9 +8,17 @@ import type { TestContext } from 'node:test'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { freePort } from '../postgres.ts'
 
+/** The program: the installed one, or another version by its path. */
+const PROGRAM = process.env['PGBOUNCER'] ?? 'pgbouncer'
+
+/** Returns the version of PgBouncer; null if there is none. */
+export const pgbouncerVersion = (): string | null =>
+  /^PgBouncer (\S+)/.exec(
+    spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' }).stdout ?? '',
+  )?.[1] ?? null
+
 /** Why tests with PgBouncer are skipped, or false. */
-export const withoutPgbouncer =
-  spawnSync('pgbouncer', ['--version']).error !== undefined && 'there is no pgbouncer'
+export const withoutPgbouncer = pgbouncerVersion() === null && 'there is no pgbouncer'
 
 /**
  * Starts a pooler for a database. Each transaction gets any of its connections to PostgreSQL.
@@ -42,7 +50,7 @@ export async function startPgbouncer(
   ]
   writeFileSync(file, settings.join('\n'), { mode: 0o644 })
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-  const child = spawn('pgbouncer', [...user, file], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(PROGRAM, [...user, file], { stdio: ['ignore', 'ignore', 'pipe'] })
   const ended = once(child, 'close')
   t.after(async () => {
     child.kill('SIGINT')
