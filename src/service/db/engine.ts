@@ -350,7 +350,7 @@ export async function postgresql(
         await sql`set local lock_timeout to default`.execute(db)
         return claimed
       } catch (error) {
-        if ((error as { code?: unknown }).code === LOCK_TIMEOUT) return null
+        if (codeOf(error) === LOCK_TIMEOUT) return null
         throw error
       }
     },
@@ -359,9 +359,6 @@ export async function postgresql(
     close: () => pool.end(),
   }
 }
-
-/** SQLSTATE of a statement that waited too long for a lock. */
-const LOCK_TIMEOUT = '55P03'
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | null)?.code
 
