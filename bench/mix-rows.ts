@@ -1,6 +1,7 @@
 /**
- * Makes any number of accounts in PostgreSQL with SQL alone, which takes minutes for a million. Their
- * rows have the sizes of real rows. All accounts have one key, so that a client can be each of them.
+ * Makes any number of accounts in PostgreSQL with SQL alone, which is faster than requests. Their
+ * rows have the sizes of real rows. All accounts have one key, so that a client can be each of
+ * them.
  */
 import { hash } from 'node:crypto'
 import pg from 'pg'
@@ -18,7 +19,7 @@ const DAY_MS = 24 * 3_600_000
 
 const md5 = (text: string) => hash('md5', text, 'hex')
 
-/** Returns a place of `GET /device/v1/changes` at which nothing has changed: six marks of `n`, and 0. */
+/** Returns a place of `GET /device/v1/changes` without news: six marks of value `n`, and 0. */
 function sinceOf(n: number): string {
   const bytes = Buffer.alloc((SYNC_PARTS.length + 1) * MARK_BYTES)
   SYNC_PARTS.forEach((_, at) => bytes.writeUIntBE(n, at * MARK_BYTES, MARK_BYTES))
@@ -48,8 +49,8 @@ const id = (prefix: string, n: string, k = `'00'`) =>
   `'${prefix}_' || lpad((${n})::text, 24, '0') || lpad((${k})::text, 2, '0')`
 
 /**
- * Returns the statements, in the order of the foreign keys. Account `n` opens a connection with each
- * of the next accounts, so that every account is in `connections` of them.
+ * Returns the statements, in the order of the foreign keys. Account `n` opens a connection with
+ * each of the next accounts, so that every account is in `connections` of them.
  * @param at now, Unix milliseconds
  */
 function statements(accounts: number, connections: number, at: number): string[] {

@@ -1,14 +1,14 @@
 /**
  * Measures what the requests of daemons cost an account server on PostgreSQL, at several numbers of
  * accounts, in alternation: the CPU time of PostgreSQL and of the server for an idle sync and for a
- * mix of requests. The CPU time of PostgreSQL is also divided by that of one prepared look-up by key
- * in the same run, which is what `pgbench --select-only --protocol=prepared` executes. Linux only.
+ * mix of requests. The CPU time of PostgreSQL is also divided by that of one prepared look-up by
+ * key in the same run, as `pgbench --select-only --protocol=prepared` makes it. Linux only.
  *
- *   npm run bench:mix                          1,000, 10,000 and 100,000 accounts, 20 connections each
- *   npm run bench:mix -- 1000:20 1000000:4     other numbers of accounts, and of connections of each
+ *   npm run bench:mix                        1,000 to 100,000 accounts, 20 connections each
+ *   npm run bench:mix -- 1000:20 1000000:4   other numbers of accounts, and of connections of each
  *
- * The rows are in the folder of temporary files (`TMPDIR`): about 20 kB for each account and 4 kB for
- * each of its connections.
+ * The rows are in the folder of temporary files (`TMPDIR`): about 20 kB for each account and 4 kB
+ * for each of its connections.
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -29,10 +29,10 @@ const SIZES = ['1000:20', '10000:20', '100000:20']
 /** Measured rounds, after one that is not counted. */
 const ROUNDS = 3
 /**
- * The accounts of each size that send requests, spread over all. In a round each of them syncs once,
- * and sends two requests of the mix on average. Before that, no device was seen for a day, because
- * between two syncs of a daemon it is not seen for longer than a minute. So the share of the mix
- * that stores when a device was seen is about that of a real day.
+ * The accounts of each size that send requests, spread over all. In a round each of them syncs
+ * once, and sends two requests of the mix on average. Before that, no device was seen for a day,
+ * because between two syncs of a daemon it is not seen for longer than a minute. So the share of
+ * the mix that stores when a device was seen is about that of a real day.
  */
 const CALLERS = 750
 /** The requests of a round for each kind and caller. */
@@ -62,10 +62,10 @@ const checked = () => ({
 
 /**
  * The requests of one daemon in a day. The first two follow from its schedule: it syncs every 15
- * minutes, and an access token is valid for an hour. It reads everything once a day, and the keys of
- * each account that it follows every hour; here it follows one. The others are an assumption about
- * its user: 16 openings of the list, four checks of words, and so on. Reads and changes of rosters
- * are left out, because they follow rare changes, and because these rosters are not signed.
+ * minutes, and an access token is valid for an hour. It reads everything once a day, and the keys
+ * of each account that it follows every hour; here it follows one. The others are an assumption
+ * about its user: 16 openings of the list, four checks of words, and so on. Reads and changes of
+ * rosters are left out, because they follow rare changes, and because these rosters are not signed.
  */
 const DAY: readonly [times: number, question: (of: Person) => Question][] = [
   [92, ({ since }) => ({ method: 'GET', path: `/device/v1/changes?since=${since}` })],

@@ -52,8 +52,8 @@ export const usedBy = (postmaster: number): number =>
     .reduce((sum, ms) => sum + ms, 0) + usedByEnded(postmaster)
 
 /**
- * Makes the table of a prepared look-up by key and returns the look-up, which is what
- * `pgbench --select-only --protocol=prepared` executes.
+ * Makes the table of a prepared look-up by key and returns the look-up, as
+ * `pgbench --select-only --protocol=prepared` makes it.
  */
 export async function newLookUp(client: pg.Client): Promise<(id: number) => Promise<unknown>> {
   await client.query('create table looked_up (id int primary key, value int)')
