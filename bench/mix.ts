@@ -62,10 +62,11 @@ const checked = () => ({
 
 /**
  * The requests of one daemon in a day. The first two follow from its schedule: it syncs every 15
- * minutes, and an access token is valid for an hour. It reads everything once a day, and the keys
- * of each account that it follows every hour; here it follows one. The others are an assumption
- * about its user: 16 openings of the list, four checks of words, and so on. Reads and changes of
- * rosters are left out, because they follow rare changes, and because these rosters are not signed.
+ * minutes, and an access token is valid for an hour. It reads everything once a day, and compares
+ * the newest entries of the key logs of the accounts that it follows every hour. The others are an
+ * assumption about its user: 16 openings of the list, four checks of words, and so on. Reads and
+ * changes of rosters are left out, because they follow rare changes, and because these rosters are
+ * not signed.
  */
 const DAY: readonly [times: number, question: (of: Person) => Question][] = [
   [92, ({ since }) => ({ method: 'GET', path: `/device/v1/changes?since=${since}` })],
@@ -78,7 +79,7 @@ const DAY: readonly [times: number, question: (of: Person) => Question][] = [
       isOpen: true,
     }),
   ],
-  [24, ({ account }) => ({ method: 'GET', path: `/device/v1/key-logs/${account}?from=1` })],
+  [24, () => ({ method: 'GET', path: '/device/v1/followed-key-logs' })],
   [1, () => ({ method: 'GET', path: '/device/v1/changes' })],
   [1, () => ({ method: 'GET', path: '/device/v1/duties' })],
   [1, () => ({ method: 'GET', path: '/api/v1/guest-codes' })],

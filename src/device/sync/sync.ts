@@ -27,7 +27,7 @@ import { newPush } from './push.ts'
 import { recoveryLook } from '../trust/recovery-notice.ts'
 import { newRotationWaits } from '../logs/hold-ups.ts'
 import { deleteOldHalves, isRenewalDue } from './seal-schedule.ts'
-import { isTrustFresh, refreshTrust } from '../trust/trust.ts'
+import { isTrustFresh, noteCurrent, refreshTrust } from '../trust/trust.ts'
 import type { Vault } from '../identity/vault.ts'
 
 const REPORT = 'last_sync'
@@ -185,7 +185,10 @@ export function newSync(options: {
 
   /** Updates the keys of followed accounts. */
   async function readTrust(news: News, report: SyncReport): Promise<void> {
-    if (!news.has('trust_cards') && isTrustFresh(options)) return
+    if (!news.has('trust_cards')) {
+      if (!isTrustFresh(options)) await noteCurrent(options, account)
+      if (isTrustFresh(options)) return
+    }
     const { unlisted, isSettled } = await refreshTrust(options, account)
     news.read('trust_cards', isSettled)
     // The accounts stay followed: the server may omit an account because it wants to change its

@@ -138,7 +138,7 @@ function isStored({ logs, profiles }: State, { account, seq, head, profile }: Li
  * old entries could as well return old logs.
  * @throws AppError for any error from the account server
  */
-async function noteCurrent(
+export async function noteCurrent(
   { state, now, requireSession }: Trusting,
   account: Account,
 ): Promise<void> {

@@ -242,7 +242,7 @@ describe('a dishonest server that lists no change', () => {
     assert.deepEqual(take(), IDLE)
     world.later(61)
     await timer(ada)
-    assert.deepEqual(take(), [...IDLE, 'trustCards.list', 'followedKeyLogs.list'])
+    assert.deepEqual(take(), [...IDLE, 'followedKeyLogs.list'])
   })
 
   it('does not keep a device from fetching a secret that it lacks', async (t) => {
