@@ -1,8 +1,9 @@
 /**
  * Measures what the requests of daemons cost an account server on PostgreSQL, at several numbers of
  * accounts, in alternation: the CPU time of PostgreSQL and of the server for an idle sync and for a
- * mix of requests. The CPU time of PostgreSQL is also divided by that of one prepared look-up by
- * key in the same run, as `pgbench --select-only --protocol=prepared` makes it. Linux only.
+ * mix of requests, with the bytes of PostgreSQL's log and its commits. The CPU time of
+ * PostgreSQL is also divided by that of one prepared look-up by key in the same run, as
+ * `pgbench --select-only --protocol=prepared` makes it. Linux only.
  *
  *   npm run bench:mix                        1,000 to 100,000 accounts, 20 connections each
  *   npm run bench:mix -- 1000:20 1000000:4   other numbers of accounts, and of connections of each
@@ -208,6 +209,15 @@ async function send(kind: keyof typeof KINDS, bench: Bench): Promise<number> {
   return times
 }
 
+/** Returns how much PostgreSQL has written: bytes of its log, and transactions that wrote. */
+async function writtenBy(client: pg.Client): Promise<{ bytes: number; commits: number }> {
+  const { rows } = await client.query<{ bytes: number; commits: number }>(
+    `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as bytes,
+      pg_snapshot_xmax(pg_current_snapshot())::text::float8 as commits`,
+  )
+  return rows[0]!
+}
+
 const closers: (() => unknown)[] = []
 
 async function main(sizes: readonly string[]): Promise<void> {
@@ -241,10 +251,14 @@ async function main(sizes: readonly string[]): Promise<void> {
       await warmUp(bench)
       for (const kind of kinds) {
         await withClient(bench.url, (own) => forgetSeen(own, bench))
+        const written = await writtenBy(client)
         const [database, server] = [usedBy(postmaster), cpuMs(pid)]
         const times = await send(kind, bench)
         add(`${kind} ${name} database`, (usedBy(postmaster) - database) / times)
         add(`${kind} ${name} server`, (cpuMs(pid) - server) / times)
+        const { bytes, commits } = await writtenBy(client)
+        add(`${kind} ${name} bytes`, (bytes - written.bytes) / times)
+        add(`${kind} ${name} commits`, (commits - written.commits) / times)
       }
     }
   }
@@ -254,7 +268,16 @@ async function main(sizes: readonly string[]): Promise<void> {
   say(`\none prepared look-up by key: ${unit.toFixed(4)} ms of PostgreSQL CPU\n`)
   const row = (...cells: string[]) =>
     say(cells.map((cell, i) => (i === 0 ? cell.padEnd(28) : cell.padStart(15))).join(''))
-  row('', 'PostgreSQL ms', '÷ look-up', '÷ the smallest', 'server ms', 'a second, core')
+  row(
+    '',
+    'PostgreSQL ms',
+    '÷ look-up',
+    '÷ the smallest',
+    'server ms',
+    'a second, core',
+    'bytes of log',
+    'commits',
+  )
   for (const kind of kinds)
     for (const { name } of benches) {
       const ms = of(`${kind} ${name} database`)
@@ -266,6 +289,8 @@ async function main(sizes: readonly string[]): Promise<void> {
         (ms / least).toFixed(2),
         of(`${kind} ${name} server`).toFixed(2),
         (1000 / ms).toFixed(0),
+        of(`${kind} ${name} bytes`).toFixed(0),
+        of(`${kind} ${name} commits`).toFixed(2),
       )
     }
 }

@@ -399,15 +399,9 @@ describe('the process of the account server', () => {
   test('the command prints the address as JSON, and ends with SIGTERM', async (t) => {
     const stateDir = freshFolder(t)
     const written: string[] = []
-    let listens = () => undefined as void
-    const listening = new Promise<void>((resolve) => (listens = resolve))
+    const { promise: listening, resolve: started } = Promise.withResolvers<void>()
     const io = {
-      stdout: {
-        write: (text: string) => {
-          written.push(text)
-          listens()
-        },
-      },
+      stdout: { write: (text: string) => written.push(text) },
       stderr: { write: () => undefined },
       stdin: (async function* () {})(),
       env: {},
@@ -419,6 +413,7 @@ describe('the process of the account server', () => {
       io,
       config,
       json: true,
+      started,
     } as unknown as Parameters<typeof serverCommand.run>[0])
     await listening
     const { account_address: address } = JSON.parse(written.join('')) as { account_address: string }

@@ -112,7 +112,8 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
  *   delivered; `ownsMail`: whether only this server writes to the mail folder; `from`: the sender,
  *   an address or `Name <address>`; `mailedCodes`: by default 1,000 for the server; `retention`:
  *   by default as without settings; `assistant`: the endpoint for questions, or null if the
- *   built-in handbook answers them; `logPages` and `wordSizes`: smaller limits, for tests
+ *   built-in handbook answers them; `logPages`, `wordSizes` and `retentionAfterMs`: smaller limits
+ *   and another time of the first deletion, for tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -130,6 +131,7 @@ export async function openService(of: {
   assistant?: AssistantConfig | null
   logPages?: PageLimits
   wordSizes?: WordSizes
+  retentionAfterMs?: number
   log: Log
 }): Promise<AccountServer> {
   const engine = await openEngine(of)
@@ -203,7 +205,7 @@ export async function openService(of: {
   async function beginRetention(db: ServiceContext['db'], retention: Retention): Promise<void> {
     const { startRetention } = await import('./retention.ts')
     const deleting = { db, background, now, signal: closing.signal, retention }
-    const onBuilt = () => startRetention(deleting)
+    const onBuilt = () => startRetention(deleting, of.retentionAfterMs)
     if (!engine.buildsIndexes) return onBuilt()
     const { newIndexBuilds } = await import('./db/index-builds.ts')
     newIndexBuilds({ ...deleting, engine, log, indexes: ACCOUNT_INDEXES, onBuilt }).wake()
