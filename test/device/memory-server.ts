@@ -92,6 +92,20 @@ export function memoryServer() {
           return { seq: log.indexOf(entry), head: hashed(entry) }
         },
       },
+      followedKeyLogs: {
+        list: async () => {
+          const items = [...(followed.get(account) ?? [])].map((of) => {
+            const [log, profile] = [logOf(of), profiles.get(of)]
+            return {
+              account: of,
+              seq: log.length - 1,
+              head: hashed(log.at(-1)!),
+              profile: profile === undefined ? null : hashed(profile),
+            }
+          })
+          return { items, next_cursor: null }
+        },
+      },
       signedProfiles: {
         give: async ({ body }: { body: { profile: string } }) => {
           profiles.set(account, body.profile)
