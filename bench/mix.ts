@@ -1,8 +1,8 @@
 /**
  * Measures what the requests of daemons cost an account server on PostgreSQL, at several numbers of
  * accounts, in alternation: the CPU time of PostgreSQL and of the server for an idle sync and for a
- * mix of requests, with the bytes of PostgreSQL's log and its commits. The CPU time of
- * PostgreSQL is also divided by that of one prepared look-up by key in the same run, as
+ * mix of requests, the bytes of PostgreSQL's log, its commits, and the bytes of HTTP. The CPU time
+ * of PostgreSQL is also divided by that of one prepared look-up by key in the same run, as
  * `pgbench --select-only --protocol=prepared` makes it. Linux only.
  *
  *   npm run bench:mix                        1,000 to 100,000 accounts, 20 connections each
@@ -194,19 +194,32 @@ async function warmUp({ people, textOf, onAnswer, program }: Bench): Promise<voi
   }
 }
 
-/** Sends the requests of one kind in a round. */
-async function send(kind: keyof typeof KINDS, bench: Bench): Promise<number> {
-  const { people, textOf, onAnswer, program } = bench
+/**
+ * Sends the requests of one kind in a round.
+ * @returns how many, and the bytes of requests and answers without TLS
+ */
+async function send(
+  kind: keyof typeof KINDS,
+  { people, textOf, onAnswer, program }: Bench,
+): Promise<{ times: number; wire: number }> {
   const times = people.length * KINDS[kind]
   let at = randomInt(people.length)
+  let wire = 0
   const next = () => {
     // A mix meets each caller any number of times, and an idle sync once.
     at = kind === 'mix' ? randomInt(people.length) : (at + 1) % people.length
     const person = people[at]!
-    return textOf(kind === 'mix' ? MIX[randomInt(MIX.length)]!(person) : SYNC(person), person)
+    const question = kind === 'mix' ? MIX[randomInt(MIX.length)]!(person) : SYNC(person)
+    const text = textOf(question, person)
+    wire += text.length
+    return text
   }
-  await load(program.port, next, times, { onAnswer })
-  return times
+  const counting = (text: string) => {
+    wire += text.length
+    onAnswer(text)
+  }
+  await load(program.port, next, times, { onAnswer: counting })
+  return { times, wire }
 }
 
 /** Returns how much PostgreSQL has written: bytes of its log, and transactions that wrote. */
@@ -253,12 +266,13 @@ async function main(sizes: readonly string[]): Promise<void> {
         await withClient(bench.url, (own) => forgetSeen(own, bench))
         const written = await writtenBy(client)
         const [database, server] = [usedBy(postmaster), cpuMs(pid)]
-        const times = await send(kind, bench)
+        const { times, wire } = await send(kind, bench)
         add(`${kind} ${name} database`, (usedBy(postmaster) - database) / times)
         add(`${kind} ${name} server`, (cpuMs(pid) - server) / times)
         const { bytes, commits } = await writtenBy(client)
         add(`${kind} ${name} bytes`, (bytes - written.bytes) / times)
         add(`${kind} ${name} commits`, (commits - written.commits) / times)
+        add(`${kind} ${name} wire`, wire / times)
       }
     }
   }
@@ -277,6 +291,7 @@ async function main(sizes: readonly string[]): Promise<void> {
     'a second, core',
     'bytes of log',
     'commits',
+    'bytes, HTTP',
   )
   for (const kind of kinds)
     for (const { name } of benches) {
@@ -291,6 +306,7 @@ async function main(sizes: readonly string[]): Promise<void> {
         (1000 / ms).toFixed(0),
         of(`${kind} ${name} bytes`).toFixed(0),
         of(`${kind} ${name} commits`).toFixed(2),
+        of(`${kind} ${name} wire`).toFixed(0),
       )
     }
 }
