@@ -112,6 +112,8 @@ interface Bench {
   readonly textOf: (question: Question, of: Person) => string
   /** Keeps the nonce of an answer. */
   readonly onAnswer: (text: string) => void
+  /** Requests a nonce, because an earlier one is valid only for some minutes. */
+  readonly readNonce: () => Promise<void>
   readonly closers: (() => unknown)[]
 }
 
@@ -151,17 +153,20 @@ async function openBench(size: string, url: string, at: number): Promise<Bench> 
   const onAnswer = (text: string) => {
     nonce = /^dpop-nonce: (\S+)/im.exec(text)?.[1] ?? nonce
   }
-  const first = await fetch(`${origin}/device/v1/changes`, {
-    headers: { DPoP: 'none', Authorization: `DPoP ${personOf(0).token}` },
-  })
-  nonce = first.headers.get('dpop-nonce') ?? undefined
+  const readNonce = async () => {
+    const refused = await fetch(`${origin}/device/v1/changes`, {
+      headers: { DPoP: 'none', Authorization: `DPoP ${personOf(0).token}` },
+    })
+    nonce = refused.headers.get('dpop-nonce') ?? undefined
+  }
 
   const count = Math.min(CALLERS, accounts)
   const people = Array.from({ length: count }, (_, i) =>
     personOf(Math.floor((i * accounts) / count)),
   )
   const remove = () => rmSync(stateDir, { recursive: true })
-  return { name, url, program, people, textOf, onAnswer, closers: [() => program.stop(), remove] }
+  const closers = [() => program.stop(), remove]
+  return { name, url, program, people, textOf, onAnswer, readNonce, closers }
 }
 
 async function withClient(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
@@ -184,7 +189,8 @@ async function forgetSeen(client: pg.Client, { people }: Bench): Promise<void> {
  * in each connection, and a server closes connections that it did not use for ten seconds, which
  * happens while another size is measured.
  */
-async function warmUp({ people, textOf, onAnswer, program }: Bench): Promise<void> {
+async function warmUp({ people, textOf, onAnswer, readNonce, program }: Bench): Promise<void> {
+  await readNonce()
   for (const [, question] of DAY) {
     const next = () => {
       const person = people[randomInt(people.length)]!
