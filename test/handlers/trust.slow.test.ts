@@ -205,7 +205,7 @@ describe('all devices of an account were replaced', () => {
       await world.reset('bob')
       if (reader === 'a sync') {
         const { refreshTrust } = await import('../../src/device/trust/trust.ts')
-        await refreshTrust({ ...ada.device(), log: () => undefined }, ada.account())
+        await refreshTrust({ ...ada.device(), log: () => undefined }, ada.account(), true)
       }
       if (reader === 'another reader of the card') await listed(ada)
       const late = trustCards.update({ id: bob.id, body: confirmed }, at(ada))
@@ -232,7 +232,7 @@ describe('all devices of an account were replaced', () => {
         world.later()
         await world.reset('bob')
         if (how === 'sync')
-          await refreshTrust({ ...ada.device(), log: () => undefined }, ada.account())
+          await refreshTrust({ ...ada.device(), log: () => undefined }, ada.account(), true)
         else await listed(ada)
         const { entries } = await ada.account().keyLogs.read({ account: bob.id })
         assert.equal(ada.state.logs.head('keylog', bob.id)?.entry, entries.at(-1))
@@ -333,7 +333,7 @@ describe('a dishonest server', () => {
     const nobody = ada.restart(
       instead('trustCards', 'list', () => async () => ({ items: [], next_cursor: null })),
     )
-    await refreshTrust({ ...nobody.device(), log: () => undefined }, nobody.account())
+    await refreshTrust({ ...nobody.device(), log: () => undefined }, nobody.account(), true)
     world.later()
     await world.reset('bob')
     assert.equal((await first(ada)).key_status, 'changed_unverified')

@@ -27,7 +27,7 @@ import { newPush } from './push.ts'
 import { recoveryLook } from '../trust/recovery-notice.ts'
 import { newRotationWaits } from '../logs/hold-ups.ts'
 import { deleteOldHalves, isRenewalDue } from './seal-schedule.ts'
-import { isTrustFresh, noteCurrent, refreshTrust } from '../trust/trust.ts'
+import { refreshTrust } from '../trust/trust.ts'
 import type { Vault } from '../identity/vault.ts'
 
 const REPORT = 'last_sync'
@@ -185,15 +185,12 @@ export function newSync(options: {
 
   /** Updates the keys of followed accounts. */
   async function readTrust(news: News, report: SyncReport): Promise<void> {
-    if (!news.has('trust_cards')) {
-      if (!isTrustFresh(options)) await noteCurrent(options, account)
-      if (isTrustFresh(options)) return
-    }
-    const { unlisted, isSettled } = await refreshTrust(options, account)
-    news.read('trust_cards', isSettled)
+    const refreshed = await refreshTrust(options, account, news.has('trust_cards'))
+    if (refreshed === null) return
+    news.read('trust_cards', refreshed.isSettled)
     // The accounts stay followed: the server may omit an account because it wants to change its
     // keys.
-    for (const id of unlisted)
+    for (const id of refreshed.unlisted)
       remark(
         report,
         `${id} is followed on this device, but the account server no longer lists them. If you unfollowed them on another device, do the same here ("countersignd trust unfollow ${id}").`,

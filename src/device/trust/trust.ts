@@ -74,7 +74,8 @@ export function verifiedHere({ verifications }: State): ReadonlyMap<string, stri
  * Updates the trust rows of followed accounts. If one was last checked more than an hour ago,
  * compares the newest entries that are stored here with those of the account server. Fetches the
  * key logs that differ, and those with a hint of a change.
- * @returns `unlisted`: the accounts that this device follows, that are in a suspended connection
+ * @param hasNews whether the trust cards may have changed
+ * @returns null if nothing is left to read; `unlisted`: the accounts that this device follows, that are in a suspended connection
  *   and that the account server no longer lists as followed; `isSettled`: whether the next sync has
  *   nothing to do while the cards and this device's rows stay the same
  * @throws AppError for any error from the account server
@@ -82,11 +83,12 @@ export function verifiedHere({ verifications }: State): ReadonlyMap<string, stri
 export async function refreshTrust(
   device: Trusting & { readonly log: Log },
   account: Account,
-): Promise<{ readonly unlisted: readonly string[]; readonly isSettled: boolean }> {
+  hasNews: boolean,
+): Promise<{ readonly unlisted: readonly string[]; readonly isSettled: boolean } | null> {
   const { state, now, requireSession, log } = device
+  if (!isTrustFresh(device)) await noteCurrent(device, account)
+  if (!hasNews && isTrustFresh(device)) return null
   const cards = await every((query) => account.trustCards.list(query))
-  const isDue = ({ user_id }: TrustCard) => !isCheckedNow(state.trust.get(user_id), now())
-  if (cards.some(isDue)) await noteCurrent(device, account)
   for (const card of cards) {
     const { user_id: id, display_name } = card
     requireSession()
@@ -108,7 +110,7 @@ export async function refreshTrust(
 }
 
 /** Checks whether the key log of every followed account was checked in the last hour. */
-export const isTrustFresh = ({ state, now }: Pick<Trusting, 'state' | 'now'>): boolean =>
+const isTrustFresh = ({ state, now }: Pick<Trusting, 'state' | 'now'>): boolean =>
   state.trust.accounts().every((id) => {
     const row = state.trust.get(id)
     return isCheckedNow(row, now()) && isJudged(state, row)
@@ -138,7 +140,7 @@ function isStored({ logs, profiles }: State, { account, seq, head, profile }: Li
  * old entries could as well return old logs.
  * @throws AppError for any error from the account server
  */
-export async function noteCurrent(
+async function noteCurrent(
   { state, now, requireSession }: Trusting,
   account: Account,
 ): Promise<void> {

@@ -122,7 +122,7 @@ describe('a sync with news reads only the part that changed', () => {
     [
       'a trust card',
       ({ ada, bob }) => ada.account().trustCards.create({ body: { user_id: bob.id } }),
-      ['trustCards.list', 'followedKeyLogs.list', 'keyLogs.read'],
+      ['trustCards.list', 'keyLogs.read'],
     ],
   ] as const satisfies readonly (readonly [
     string,
