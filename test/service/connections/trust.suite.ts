@@ -207,7 +207,7 @@ export function trustSuite(name: string, { newPlace }: Engine): void {
       )
       assert.deepEqual(
         heads,
-        expected.toSorted((a, b) => (a.account < b.account ? -1 : 1)),
+        expected.toSorted((a, b) => (a.account > b.account ? -1 : 1)),
       )
       assert.deepEqual(
         heads.map(({ account, seq }) => [account, seq > 0]).filter(([, isLonger]) => isLonger),
