@@ -3,10 +3,10 @@
  * operator wants. Rows that a request can still need are never deleted.
  */
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
-import { setTimeout } from 'node:timers'
 import { type Retention, keptSince } from '../config/retention.ts'
 import { firstIdAt } from '../crypto/encoding/id.ts'
 import type { Background } from './db/background.ts'
+import { newRunner } from './db/runner.ts'
 import type { Schema } from './db/schema.ts'
 import { newSweep } from './db/sweeps.ts'
 import { markChanged, transactionWithMarks } from './db/sync-marks.ts'
@@ -202,13 +202,14 @@ export function startRetention(
   })
   if (batch.length === 0) return
   const sweep = newSweep(of, { name: 'retention', everyMs: PERIOD_MS, batch })
-  let timer: NodeJS.Timeout | undefined
-  const runIn = (ms: number) => {
-    timer = setTimeout(() => {
+  const runner = newRunner({
+    background: of.background,
+    signal,
+    retryMs: PERIOD_MS,
+    work: async () => {
       sweep()
-      runIn(PERIOD_MS)
-    }, ms).unref()
-  }
-  signal.addEventListener('abort', () => clearTimeout(timer))
-  if (!signal.aborted) runIn(firstMs)
+      runner.wakeIn(PERIOD_MS)
+    },
+  })
+  runner.wakeIn(firstMs)
 }
