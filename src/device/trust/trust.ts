@@ -75,9 +75,10 @@ export function verifiedHere({ verifications }: State): ReadonlyMap<string, stri
  * compares the newest entries that are stored here with those of the account server. Fetches the
  * key logs that differ, and those with a hint of a change.
  * @param hasNews whether the trust cards may have changed
- * @returns null if nothing is left to read; `unlisted`: the accounts that this device follows, that are in a suspended connection
- *   and that the account server no longer lists as followed; `isSettled`: whether the next sync has
- *   nothing to do while the cards and this device's rows stay the same
+ * @returns null if nothing is left to read; `unlisted`: the accounts that this device follows, that
+ *   are in a suspended connection and that the account server no longer lists as followed;
+ *   `isSettled`: whether the next sync has nothing to do while the cards and this device's rows
+ *   stay the same
  * @throws AppError for any error from the account server
  */
 export async function refreshTrust(
