@@ -14,7 +14,7 @@ import { markChanged, transactionWithMarks } from './db/sync-marks.ts'
 /** How often rows are deleted, in milliseconds. */
 const PERIOD_MS = 3_600_000
 /** How long after the start, so that a start writes nothing and the first requests do not wait. */
-const FIRST_MS = 5 * 60_000
+const FIRST_MS = 30_000
 
 /** Deletes at most `most` rows that ended or happened before `before`, Unix milliseconds. */
 type Batch = (
@@ -181,7 +181,7 @@ export const RETENTIONS: readonly Kind[] = [
 ]
 
 /**
- * Deletes rows some minutes after the start and then every hour, until the server shuts down.
+ * Deletes rows half a minute after the start and then every hour, until the server shuts down.
  * @param firstMs when it begins, in milliseconds
  */
 export function startRetention(
