@@ -52,7 +52,7 @@ const isCounted = (file: string) => COUNTED.includes(file.split('/')[1] ?? '') &
 const [isFast, options] =
   process.argv[2] === '--fast' ? [true, process.argv.slice(3)] : [false, process.argv.slice(2)]
 
-const run = (files: readonly string[], before: readonly string[] = []): boolean =>
+const run = (files: readonly string[], before: readonly string[] = []): readonly string[] =>
   runTests({
     files,
     before,
@@ -64,10 +64,13 @@ const run = (files: readonly string[], before: readonly string[] = []): boolean 
   })
 
 const files = globSync('test/**/*.test.ts', { cwd: ROOT })
-const good = isFast
-  ? [run(files.filter((file) => !isSlow(file)))]
+const failures = isFast
+  ? run(files.filter((file) => !isSlow(file)))
   : [
-      run(files.filter(isCounted), [C8, process.execPath]),
-      run(files.filter((file) => !isCounted(file))),
+      ...run(files.filter(isCounted), [C8, process.execPath]),
+      ...run(files.filter((file) => !isCounted(file))),
     ]
-process.exitCode = good.every(Boolean) ? 0 : 1
+if (failures.length > 0) {
+  console.error(`\nFailed:\n${failures.join('\n')}`)
+  process.exitCode = 1
+}
