@@ -12,6 +12,7 @@ import { setImmediate } from 'node:timers/promises'
 import { build } from 'esbuild'
 import { ROOT } from '../e2e/program.ts'
 import { TEST_LIMIT_MS } from '../limit.ts'
+import { withoutWaiting } from '../waiting-line.ts'
 
 /** Why these tests are skipped, or false. */
 export const skip =
@@ -128,7 +129,7 @@ export async function openMachine(): Promise<Machine> {
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
     child.stdin.on('error', () => undefined).end(input)
     const [code] = (await once(child, 'close')) as [number | null]
-    return { code, stdout, stderr }
+    return { code, stdout, stderr: withoutWaiting(stderr) }
   }
 
   /** Starts a lasting process and waits for its first line. */

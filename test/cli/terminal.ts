@@ -9,6 +9,7 @@ import { serve } from '../../src/daemon/daemon.ts'
 import { type Level, newLog } from '../../src/log.ts'
 import { environment } from '../e2e/program.ts'
 import '../declared-errors.ts'
+import { withoutWaiting } from '../waiting-line.ts'
 
 export interface CommandResult {
   readonly code: number
@@ -48,7 +49,7 @@ export function streams({ input = '', person }: Typed = {}) {
     io: {
       stdout: { write: (text: string) => (result.out += text) },
       stderr: {
-        write: (text: string) => (result.err += text),
+        write: (text: string) => (result.err += withoutWaiting(text)),
         ...(person === undefined ? {} : { isTTY: true }),
       },
       stdin,

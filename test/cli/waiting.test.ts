@@ -3,6 +3,7 @@ import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { newWaiting } from '../../src/cli/api.ts'
 import { gate } from '../device/enrolled.ts'
+import { WAITING } from '../waiting-line.ts'
 
 test('a wait of more than three seconds is reported once', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
@@ -16,8 +17,8 @@ test('a wait of more than three seconds is reported once', async (t) => {
   const waiting = newWaiting({ stderr })
   for (const [ms, failed, expected] of [
     [2_999, false, ''],
-    [3_000, true, 'Waiting for the account server …\n'],
-    [9_000, false, 'Waiting for the account server …\n'],
+    [3_000, true, WAITING],
+    [9_000, false, WAITING],
   ] as const) {
     const answer = gate<number>()
     const waited = waiting(answer.promise)

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TEST_LIMIT_MS } from '../limit.ts'
+import { withoutWaiting } from '../waiting-line.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 const MAIN = join(ROOT, 'src/main.ts')
@@ -62,7 +63,7 @@ export async function exec(
   // A program may end without reading its input.
   child.stdin.on('error', () => undefined).end(input)
   const [code] = (await once(child, 'close')) as [number | null]
-  return { code, stdout, stderr }
+  return { code, stdout, stderr: withoutWaiting(stderr) }
 }
 
 /** Runs `countersignd …` to its end. */
