@@ -8,7 +8,7 @@
  * If a request changes something or is rejected, its line is written before the response is sent,
  * after all lines before it. The lines of reads and of a start are gathered in memory and written
  * together, so that a read costs no write. If the disk accepts no writes, the log keeps its lines
- * in memory and writes them as soon as possible, and the daemon continues.
+ * in memory and tries again four times a second, and the daemon continues.
  */
 import { closeSync, fstatSync, fsyncSync, writeSync } from 'node:fs'
 import type { Log } from '../log.ts'
@@ -46,7 +46,10 @@ const MOST_WAITING = 1024 * 1024
 const ANONYMOUS_A_MINUTE = 10
 const MINUTE_MS = 60_000
 const LINE_FEED = 0x0a
-/** How long the lines of reads and starts are gathered, in milliseconds. */
+/**
+ * How long the lines of reads and starts are gathered, and the time between two attempts to write
+ * if the disk accepts no writes. In milliseconds.
+ */
 export const GATHERING_MS = 250
 /** The number of gathered bytes that are written without waiting. */
 const MOST_GATHERED = 256 * 1024
@@ -223,6 +226,7 @@ export function openAudit(where: {
       if (!fails)
         log('error', 'audit log cannot be written; its lines are kept in memory', { cause })
       fails = true
+      planned = setTimeout(flush, GATHERING_MS)
     }
   }
 
@@ -247,6 +251,7 @@ export function openAudit(where: {
 
     close() {
       flush()
+      clearTimeout(planned)
       const left = lost + pending.subarray(0, length).filter((byte) => byte === LINE_FEED).length
       if (left > 0) log('error', 'audit log ends without its last lines', { lines: left })
       if (file !== -1) closeSync(file)

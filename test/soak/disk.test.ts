@@ -7,6 +7,7 @@ import { type TestContext, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { terminal } from '../cli/terminal.ts'
 import { ask } from '../e2e/caller.ts'
+import { until } from '../until.ts'
 import {
   WRITES,
   requireBearing,
@@ -71,11 +72,9 @@ describe('a full disk', { skip: noSmallDisk }, () => {
     const trail = follow(t)
     const { daemon, of } = await populated(t, disk.stateDir)
     const { stage, ledger } = of
-    /**
-     * Earlier answers have their lines: the daemon writes them before it reads the next request.
-     */
+    /** Earlier answers have their lines, also those that had to wait for room. */
     const fill = async (butFor = 0) => {
-      await ask(stage.address, null, 'GET /health')
+      await until('the lines of earlier answers', () => trail.demand(disk.stateDir, 0) === 0)
       disk.fill(butFor)
       return trail.now()
     }

@@ -428,6 +428,21 @@ test('lines wait while nothing can be written, and are written later', (t) => {
   assert.deepEqual([lines, fault], [5, null])
 })
 
+test('lines that wait are written without another request', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const dir = freshFolder(t)
+  const audit = open(dir, { longest: 1 })
+  audit.record(refusal)
+  mkdirSync(fileOf(dir))
+  audit.record(refusal)
+  t.mock.timers.tick(GATHERING_MS)
+  rmSync(fileOf(dir), { recursive: true })
+  t.mock.timers.tick(GATHERING_MS)
+  const { lines, fault } = verifyAudit(dir)
+  assert.deepEqual([lines, fault], [2, null])
+  audit.close()
+})
+
 test('lines above the limit are counted', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const turn = () => t.mock.timers.tick(GATHERING_MS)
