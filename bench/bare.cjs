@@ -24,8 +24,9 @@ function newStore(path) {
 
 let check = null
 const store = process.argv[4] === undefined ? () => undefined : newStore(process.argv[4])
+// The connections of the client stay open while the other program is measured.
 const start = (headers, body) =>
-  createServer((req, res) => {
+  createServer({ keepAliveTimeout: 65_000 }, (req, res) => {
     const answer = () => {
       res.writeHead(200, headers)
       res.end(body)

@@ -19,48 +19,71 @@ function answerLength(text: string): number {
 
 /** Returns the next request: its text as bytes of HTTP/1.1. */
 type NextRequest = () => string
+type OnAnswer = (text: string) => void
 
-interface Load {
-  readonly port: number
-  readonly next: NextRequest
-  readonly onAnswer: (text: string) => void
+/** One open connection. */
+interface Connection {
+  send(next: NextRequest, count: number, onAnswer: OnAnswer): Promise<void>
+  close(): void
 }
 
-function one({ port, next, onAnswer }: Load, count: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let left = count
-    let text = ''
-    const socket = connect({ host: '127.0.0.1', port, noDelay: true }, () => socket.write(next()))
-    socket.setEncoding('latin1')
-    socket.once('error', reject)
-    socket.on('data', (chunk: string) => {
-      text += chunk
-      const whole = answerLength(text)
-      if (whole === 0) return
-      if (!text.startsWith('HTTP/1.1 2')) reject(new Error(text.slice(0, 200)))
-      onAnswer(text.slice(0, whole))
-      text = text.slice(whole)
-      if (--left > 0) socket.write(next())
-      else {
-        socket.end()
-        resolve()
+function open(port: number): Connection {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true }).setEncoding('latin1')
+  let text = ''
+  return {
+    async send(next, count, onAnswer) {
+      if (count === 0) return
+      let left = count
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const onData = (chunk: string) => {
+        text += chunk
+        const whole = answerLength(text)
+        if (whole === 0) return
+        if (!text.startsWith('HTTP/1.1 2')) reject(new Error(text.slice(0, 200)))
+        onAnswer(text.slice(0, whole))
+        text = text.slice(whole)
+        if (--left > 0) socket.write(next())
+        else resolve()
       }
-    })
-  })
+      const onClose = () => reject(new Error('the connection was closed'))
+      socket.on('data', onData).once('error', reject).once('close', onClose)
+      socket.write(next())
+      await promise
+      socket.off('data', onData).off('error', reject).off('close', onClose)
+    },
+    close: () => void socket.end(),
+  }
+}
+
+export interface Connections {
+  /** Sends `count` requests. Rejects at the first response that is not 2xx. */
+  send(next: NextRequest, count: number, onAnswer?: OnAnswer): Promise<void>
+  close(): void
+}
+
+/** Opens connections to a program, which stay open between the requests. */
+export function connections(port: number, most = CONNECTIONS): Connections {
+  const all = Array.from({ length: most }, () => open(port))
+  return {
+    async send(next, count, onAnswer = () => undefined) {
+      const each = Math.ceil(count / most)
+      await Promise.all(all.map((one) => one.send(next, each, onAnswer)))
+    },
+    close: () => all.forEach((one) => one.close()),
+  }
 }
 
 /**
- * Sends `count` requests. Rejects at the first response that is not 2xx.
+ * Sends `count` requests on new connections. Rejects at the first response that is not 2xx.
  * @param how `onAnswer` is called with each response
  */
 export async function load(
   port: number,
   next: NextRequest,
   count: number,
-  how: { connections?: number; onAnswer?: (text: string) => void } = {},
+  how: { connections?: number; onAnswer?: OnAnswer } = {},
 ): Promise<void> {
-  const { connections = CONNECTIONS, onAnswer = () => undefined } = how
-  const each = Math.ceil(count / connections)
-  const work = { port, next, onAnswer }
-  await Promise.all(Array.from({ length: connections }, () => one(work, each)))
+  const opened = connections(port, how.connections)
+  await opened.send(next, count, how.onAnswer)
+  opened.close()
 }

@@ -17,7 +17,7 @@ const MOST_TAGS = 200
 
 const db = new Database(file)
 db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma secure_delete = on')
-db.exec('pragma foreign_keys = on')
+db.exec('pragma foreign_keys = on; pragma wal_autocheckpoint = 256')
 
 const text = { type: 'string' }
 const nullable = { type: ['string', 'null'] }

@@ -109,8 +109,7 @@ function checkNames(text: string): void {
   }
 }
 
-const decoded = (bytes: Uint8Array) =>
-  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Decodes a text that another component parses as JSON.
@@ -118,7 +117,7 @@ const decoded = (bytes: Uint8Array) =>
  */
 function parseText(bytes: Uint8Array): string {
   try {
-    return decoded(bytes)
+    return UTF8.decode(bytes)
   } catch {
     throw new AppError('invalid_json', 'The body is not UTF-8. Check its encoding.')
   }
@@ -132,7 +131,7 @@ function parseJson(bytes: Uint8Array): unknown {
   let text: string
   let value: unknown
   try {
-    text = decoded(bytes)
+    text = UTF8.decode(bytes)
     value = JSON.parse(text)
   } catch (cause) {
     const at = /position \d+/.exec(cause instanceof Error ? cause.message : '')?.[0]

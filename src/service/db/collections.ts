@@ -97,10 +97,12 @@ export function collection<
   const byId = compiledOnce((db, { owner, id }: { owner: string; id: string }) =>
     select(db, owner).where(sql.ref<string>('id'), '=', id),
   )
-  const namesOf = compiledOnce((db, { owner }: { owner: string }) =>
+  /** Selects the names of an owner's things, except the thing `but`. */
+  const namesOf = compiledOnce((db, { owner, but }: { owner: string; but: string | undefined }) =>
     select(db, owner)
       .clearSelect()
-      .select([sql<string>`id`.as('id'), sql<string>`name`.as('name')]),
+      .select(sql<string>`name`.as('name'))
+      .$if(but !== undefined, (query) => query.where(sql.ref<string>('id'), '!=', but!)),
   )
 
   const full = () =>
@@ -165,11 +167,7 @@ export function collection<
       name: string,
       own: string,
     ): Promise<void> {
-      const things = await namesOf(trx, { owner })
-      requireOther(
-        things.filter(({ id }) => id !== own),
-        name,
-      )
+      requireOther(await namesOf(trx, { owner, but: own }), name)
     },
 
     /**
@@ -177,7 +175,7 @@ export function collection<
      * @throws AppError `conflict`
      */
     async requireRoomFor(trx: Transaction<Schema>, owner: string, name: string): Promise<void> {
-      const things = await namesOf(trx, { owner })
+      const things = await namesOf(trx, { owner, but: undefined })
       requireOther(things, name)
       if (things.length >= most) throw full()
     },

@@ -14,7 +14,7 @@ import type {
 import { DATABASE_DEFAULTS, type DatabaseConfig } from '../../config/database.ts'
 import { StartError } from '../../errors.ts'
 import { prepareFile } from '../../storage/database-file.ts'
-import { guarded } from '../../storage/sqlite.ts'
+import { prepare } from '../../storage/sqlite.ts'
 import { type VersionCopies, versionCopies } from '../../storage/database-copy.ts'
 import type { Schema } from './schema.ts'
 import { isOfStandby } from './standby.ts'
@@ -184,20 +184,19 @@ const PREPARED = 500
 function shim(database: DatabaseSync): SqliteDatabase {
   type Prepared = ReturnType<SqliteDatabase['prepare']>
   const prepared = new Map<string, Prepared>()
-  const prepare = (text: string): Prepared => {
-    const statement = database.prepare(text)
-    const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+  const newStatement = (text: string): Prepared => {
+    const { isReader, run, all } = prepare<unknown>(database, text)
     return {
-      reader: statement.columns().length > 0,
-      all: (parameters) => guarded(() => statement.all(...values(parameters))),
-      run: (parameters) => guarded(() => statement.run(...values(parameters))),
-      iterate: (parameters) => statement.iterate(...values(parameters)),
+      reader: isReader,
+      all: all as Prepared['all'],
+      run: run as Prepared['run'],
+      iterate: (parameters) => all(parameters as SQLInputValue[]).values(),
     }
   }
   return {
     close: () => database.close(),
     prepare: (text) => {
-      const found = prepared.get(text) ?? prepare(text)
+      const found = prepared.get(text) ?? newStatement(text)
       // A Map is ordered by insertion.
       prepared.delete(text)
       prepared.set(text, found)
