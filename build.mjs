@@ -74,38 +74,11 @@ const documents = apart(
   (path) => (path.endsWith('.json') ? './lib/examples.json' : './lib/texts.cjs'),
 )
 
-/** Parts of Node that the first answer does not need. Loading them takes a fifth of the start. */
-const LATE_BUILTINS = [
-  'node:crypto',
-  'node:fs/promises',
-  'node:os',
-  'node:stream/promises',
-  'node:timers/promises',
-  'node:v8',
-]
-
-/** Loads a part of Node when one of its members is first read. */
-const builtinsOnUse = {
-  name: 'builtins-on-use',
-  setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^node:/ }, ({ path, namespace }) =>
-      namespace !== 'on-use' && LATE_BUILTINS.includes(path)
-        ? { path, namespace: 'on-use' }
-        : undefined,
-    )
-    onLoad({ filter: /^/, namespace: 'on-use' }, async ({ path }) => {
-      const names = Object.keys(await import(path)).filter((name) => name !== 'default')
-      return {
-        contents: `let loaded
-          for (const name of ${JSON.stringify(names)})
-            Object.defineProperty(exports, name, {
-              enumerable: true,
-              get: () => (loaded ??= require('${path}'))[name],
-            })`,
-      }
-    })
-  },
-}
+/**
+ * The Unicode of expressions is that of Node. Otherwise, the bundler would create each expression
+ * at the start, also those of packages that the program does not use.
+ */
+const UNICODE = { 'regexp-unicode-property-escapes': true }
 
 const shared = {
   bundle: true,
@@ -121,7 +94,7 @@ const node = {
   target: 'node24',
   external: ['@napi-rs/keyring', 'pg-native'],
   // As require(): import() of a bundle would load Node's ESM loader for nothing.
-  supported: { 'dynamic-import': false },
+  supported: { 'dynamic-import': false, ...UNICODE },
   define: {
     'import.meta.dirname': '__dirname',
     BUNDLED_VERSION: JSON.stringify(manifest.version),
@@ -165,8 +138,7 @@ await mkdir('dist/pages', { recursive: true })
 const built = await Promise.all([
   bundleParts({
     options: node,
-    before: [libraries, sdk, documents],
-    after: [builtinsOnUse],
+    plugins: [libraries, sdk, documents],
     // For readable stack traces: node --enable-source-maps.
     output: { ...script, sourcemap: 'linked' },
   }),
