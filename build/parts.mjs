@@ -119,7 +119,10 @@ function offerOf({ name, exports }) {
     offered['${name}'] = { ${members.join(', ')} }`
 }
 
-/** Returns the plugin that finds the chunks of a part, and those of other parts. */
+/**
+ * Returns the plugin that finds the chunks of a part. A chunk of another part is required by the
+ * name of its file and its own, as `src/runtime/program.ts` accepts it.
+ */
 const within = (part, chunks, files) => ({
   name: 'within',
   setup({ onResolve, onLoad }) {
@@ -127,7 +130,9 @@ const within = (part, chunks, files) => ({
     onResolve({ filter: /^\.\/.*\.(cjs|json)$/ }, ({ path }) => ({ path, external: true }))
     onResolve({ filter: /^\..*\.js$/ }, ({ path, importer }) => {
       const name = posix.join(posix.dirname(importer), path)
-      return { path: name, namespace: files.get(name) === part ? 'chunk' : 'elsewhere' }
+      return files.get(name) === part
+        ? { path: name, namespace: 'chunk' }
+        : { path: `./${files.get(name)}#${name}`, external: true }
     })
     onResolve({ filter: /^offer:/ }, ({ path }) => ({
       path: path.slice('offer:'.length),
@@ -135,9 +140,6 @@ const within = (part, chunks, files) => ({
     }))
     onResolve({ filter: /^offered$/ }, ({ path }) => ({ path, namespace: 'offered' }))
     onLoad({ filter: /^/, namespace: 'chunk' }, ({ path }) => ({ contents: chunkOf(path).text }))
-    onLoad({ filter: /^/, namespace: 'elsewhere' }, ({ path }) => ({
-      contents: `module.exports = require('./${files.get(path)}')['${path}']`,
-    }))
     onLoad({ filter: /^/, namespace: 'offer' }, ({ path }) => ({
       contents: offerOf(chunkOf(path)),
     }))

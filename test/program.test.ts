@@ -16,7 +16,7 @@ const source = (word: string) =>
   wrapped(`
   const { sep } = require('node:path')
   exports.say = () => [
-    ${JSON.stringify(word)}, __filename, __dirname + sep, require('./lib/beside.cjs').name,
+    ${JSON.stringify(word)}, __filename, __dirname + sep, require('./lib/beside.cjs#name'),
     require('./facts.json').fact, require('a-package'),
   ].join(' ')`)
 

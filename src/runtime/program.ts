@@ -59,8 +59,8 @@ function loadedOnUse(name: string): object {
 
 /**
  * Returns the `require` of the scripts. They name each other by their path in the build folder,
- * with `./` before it. A script must be ASCII, and already wrapped in the function that Node would
- * put around a CommonJS module.
+ * with `./` before it. `./script#member` is one member of a script's exports. A script must be
+ * ASCII, and already wrapped in the function that Node would put around a CommonJS module.
  */
 function newRequire(scripts: Scripts): Require {
   const loaded = new Map<string, { exports: unknown }>()
@@ -79,14 +79,14 @@ function newRequire(scripts: Scripts): Require {
   function requireHere(name: string): unknown {
     if (!name.startsWith('./'))
       return late.get(name) ?? process.getBuiltinModule(name) ?? scripts.foreign(name)
-    const path = name.slice('./'.length)
+    const [path = '', member] = name.slice('./'.length).split('#')
     let module = loaded.get(path)
     if (module === undefined) {
       loaded.set(path, (module = { exports: {} }))
       if (path.endsWith('.json')) module.exports = JSON.parse(scripts.read(path).toString())
       else runScript(path, module)
     }
-    return module.exports
+    return member === undefined ? module.exports : Reflect.get(module.exports as object, member)
   }
   return requireHere
 }
