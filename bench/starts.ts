@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { median, say } from './figures.ts'
-import { type Program, rssMib } from './programs.ts'
+import { type Program, cpuMs, rssMib } from './programs.ts'
 
 type Spawn = () => Program
 /** The two compared programs, each as the function that starts it. */
@@ -44,6 +44,18 @@ export async function startMs(spawnIt: Spawn): Promise<number> {
   return ms
 }
 
+/**
+ * Starts a program and stops it after its first answer. Returns the processor time that the program
+ * used until then, in milliseconds.
+ */
+async function startCpuMs(spawnIt: Spawn): Promise<number> {
+  const program = spawnIt()
+  await firstAnswer(program.port)
+  const ms = cpuMs(program.process.pid ?? 0)
+  await program.stop()
+  return ms
+}
+
 /** Starts a program and stops it later. Returns its resident memory at rest, in MiB. */
 async function restMib(spawnIt: Spawn, seconds: number): Promise<number> {
   const program = spawnIt()
@@ -78,6 +90,7 @@ export async function compareStarts(pair: Pair, peer: string, rounds: number): P
       `${what}, ours ÷ ${peer}: ${(a / b).toFixed(2)}  (${a.toFixed(1)} ${unit} ÷ ${b.toFixed(1)} ${unit})`,
     )
   report('Spawn → first answer', 'ms', await inTurns(pair, rounds, startMs))
+  report('Processor time to the first answer', 'ms', await inTurns(pair, rounds, startCpuMs))
   for (const seconds of REST_S)
     report(
       `Idle RSS after ${seconds} s`,

@@ -65,7 +65,7 @@ async function blobOf({ main, assets, isHere }, folder) {
       useCodeCache: isHere,
       // NODE_OPTIONS has no effect, and no signal opens a debugger. A start creates more objects
       // than V8's initial space can hold.
-      execArgv: ['--disable-sigusr1', '--min-semi-space-size=16'],
+      execArgv: ['--disable-sigusr1', '--min-semi-space-size=8'],
       execArgvExtension: 'none',
       assets,
     }),

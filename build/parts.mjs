@@ -52,7 +52,8 @@ async function chunksOf(options, plugins) {
     write: false,
     splitting: true,
     format: 'esm',
-    supported: {},
+    // Parts are loaded by require(), but the chunks of a part by import.
+    supported: { ...options.supported, 'dynamic-import': true },
     // The parts are minified.
     minify: false,
     minifySyntax: true,
@@ -67,6 +68,7 @@ async function chunksOf(options, plugins) {
     name: nameOf(path),
     text: outputFiles.find((file) => file.path.endsWith(`/${path}`)).text,
     entry: output.entryPoint === undefined ? null : moduleOf(output.entryPoint),
+    exports: output.exports,
     modules: [output.entryPoint ?? '', ...Object.keys(output.inputs)].map(moduleOf),
     imports: output.imports
       .filter(({ external }) => external !== true)
@@ -99,21 +101,49 @@ function partsOf(chunks) {
   return new Map(chunks.map((chunk) => [chunk.name, partOf(chunk)]))
 }
 
-/** Returns the plugin that finds the chunks of a part, and those of other parts. */
+/**
+ * Returns the text of a module that makes a chunk available to other parts. It is evaluated when
+ * another part first needs the chunk: the bundler's own object of exports would be filled at the
+ * start, for each chunk.
+ */
+function offerOf({ name, exports }) {
+  const names = exports.map((exported, at) => [exported, `member${at}`])
+  const imports = names.map(([exported, local]) => `${exported} as ${local}`)
+  // With this mark, the bundler reads the default export as a member.
+  const members = [
+    '__esModule: true',
+    ...names.map(([exported, local]) => `get ${exported}() { return ${local} }`),
+  ]
+  return `import offered from 'offered'
+    import { ${imports.join(', ')} } from './${name}'
+    offered['${name}'] = { ${members.join(', ')} }`
+}
+
+/**
+ * Returns the plugin that finds the chunks of a part. A chunk of another part is required by the
+ * name of its file and its own, as `src/runtime/program.ts` accepts it.
+ */
 const within = (part, chunks, files) => ({
   name: 'within',
   setup({ onResolve, onLoad }) {
+    const chunkOf = (path) => chunks.find(({ name }) => name === path)
     onResolve({ filter: /^\.\/.*\.(cjs|json)$/ }, ({ path }) => ({ path, external: true }))
     onResolve({ filter: /^\..*\.js$/ }, ({ path, importer }) => {
       const name = posix.join(posix.dirname(importer), path)
-      return { path: name, namespace: files.get(name) === part ? 'chunk' : 'elsewhere' }
+      return files.get(name) === part
+        ? { path: name, namespace: 'chunk' }
+        : { path: `./${files.get(name)}#${name}`, external: true }
     })
-    onLoad({ filter: /^/, namespace: 'chunk' }, ({ path }) => ({
-      contents: chunks.find(({ name }) => name === path).text,
+    onResolve({ filter: /^offer:/ }, ({ path }) => ({
+      path: path.slice('offer:'.length),
+      namespace: 'offer',
     }))
-    onLoad({ filter: /^/, namespace: 'elsewhere' }, ({ path }) => ({
-      contents: `module.exports = require('./${files.get(path)}')['${path}']`,
+    onResolve({ filter: /^offered$/ }, ({ path }) => ({ path, namespace: 'offered' }))
+    onLoad({ filter: /^/, namespace: 'chunk' }, ({ path }) => ({ contents: chunkOf(path).text }))
+    onLoad({ filter: /^/, namespace: 'offer' }, ({ path }) => ({
+      contents: offerOf(chunkOf(path)),
     }))
+    onLoad({ filter: /^/, namespace: 'offered' }, () => ({ contents: 'module.exports = {}' }))
   },
 })
 
@@ -123,26 +153,29 @@ const within = (part, chunks, files) => ({
  * @param main the chunk with the program's entry point, if it is in this part
  */
 function entryOf(names, main) {
-  const chunks = names.map((name) => `get '${name}'() { return require('./${name}') },`)
-  if (main !== undefined) chunks.push(`get run() { return require('./${main}').run },`)
-  return `module.exports = {\n${chunks.join('\n')}\n}`
+  const chunks = names.map(
+    (name) => `get '${name}'() { require('offer:${name}'); return offered['${name}'] },`,
+  )
+  if (main !== undefined) chunks.push(`get run() { return this['${main}'].run },`)
+  return `const offered = require('offered')\nmodule.exports = {\n${chunks.join('\n')}\n}`
 }
 
 /**
  * Bundles the program into `dist/program.cjs` and one file in `dist/lib/` for each other part.
- * @param of `options`: those of both steps of the bundler; `before` and `after`: the plugins of
- *   each step; `output`: options of the parts
+ * @param of `options`: those of both steps of the bundler; `plugins`: those of the first step;
+ *   `output`: options of the parts
  * @returns the module's files and the names of the parts
  */
-export async function bundleParts({ options, before, after, output }) {
-  const { chunks, metafile } = await chunksOf(options, before)
+export async function bundleParts({ options, plugins, output }) {
+  const { chunks, metafile } = await chunksOf(options, plugins)
   const files = partsOf(chunks)
-  const wanted = new Set(
-    chunks.flatMap(({ name, imports }) =>
+  const main = chunks.find(({ entry }) => entry === FIRST[0]).name
+  const wanted = new Set([
+    main,
+    ...chunks.flatMap(({ name, imports }) =>
       imports.filter((to) => files.get(to.name) !== files.get(name)).map((to) => to.name),
     ),
-  )
-  const main = chunks.find(({ entry }) => entry === FIRST[0]).name
+  ])
   const parts = [...new Set(files.values())]
   await Promise.all(
     parts.map((part) => {
@@ -155,7 +188,7 @@ export async function bundleParts({ options, before, after, output }) {
           resolveDir: '.',
         },
         outfile: `dist/${part}`,
-        plugins: [within(part, chunks, files), ...after],
+        plugins: [within(part, chunks, files)],
       })
     }),
   )

@@ -13,7 +13,7 @@ import { test } from 'node:test'
  * folder; a file belongs to the module with the longest matching path.
  */
 const LAYERS = [
-  ['errors', 'slices'],
+  ['errors', 'elapsed', 'slices'],
   ['runtime', 'crypto'],
   ['log', 'config', 'keychain'],
   ['api'],

@@ -16,7 +16,7 @@ const source = (word: string) =>
   wrapped(`
   const { sep } = require('node:path')
   exports.say = () => [
-    ${JSON.stringify(word)}, __filename, __dirname + sep, require('./lib/beside.cjs').name,
+    ${JSON.stringify(word)}, __filename, __dirname + sep, require('./lib/beside.cjs#name'),
     require('./facts.json').fact, require('a-package'),
   ].join(' ')`)
 
@@ -80,6 +80,21 @@ test('a server has caches of its own, and stores them only if it has started', (
   assert.deepEqual(caches(), cachesOf('a.command'))
   assert.equal(output('a', 'server', 'started()'), whole('one'))
   assert.deepEqual(caches(), cachesOf('a.command', 'a.server'))
+})
+
+test('a part of Node that a start does not need is loaded when a member is first read', () => {
+  const isLoaded = "process.moduleLoadList.includes('NativeModule v8')"
+  writeFileSync(
+    file,
+    wrapped(`
+      const v8 = require('node:v8')
+      const before = ${isLoaded}
+      const heap = typeof v8.getHeapStatistics().total_heap_size
+      const { getHeapStatistics, missing } = require('node:v8')
+      const isSame = getHeapStatistics === process.getBuiltinModule('node:v8').getHeapStatistics
+      exports.say = () => [before, heap, ${isLoaded}, isSame, missing].join(' ')`),
+  )
+  assert.equal(output('a'), 'false number true true')
 })
 
 test('a build never uses the cache of another of the same length', () => {

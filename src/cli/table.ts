@@ -1,11 +1,16 @@
 /** Formats tables for terminals. Control characters in texts from other sources are replaced. */
 import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 
-/** Matches the characters that a terminal interprets, or that change the direction of text. */
-const OBEYED = new RegExp(`[${UNSHOWABLE}]`, 'gu')
+/**
+ * Returns an expression for the characters that a terminal interprets, or that change the direction
+ * of text.
+ */
+const obeyed = (): RegExp => (obeyedMade ??= new RegExp(`[${UNSHOWABLE}]`, 'gu'))
+// A start does not need it, and V8 creates expressions with Unicode properties slowly.
+let obeyedMade: RegExp | undefined
 
 /** Returns a text with the characters replaced that a terminal would interpret. */
-export const shown = (text: string): string => text.replace(OBEYED, '�')
+export const shown = (text: string): string => text.replace(obeyed(), '�')
 
 /**
  * Like `shown`, but for a text of several lines, or for a chunk of such a text.
@@ -15,7 +20,7 @@ export const shown = (text: string): string => text.replace(OBEYED, '�')
 export const shownText = (text: string): string =>
   text
     .replace(/\r(?=\n|$)/g, '')
-    .replace(OBEYED, (found) => (found === '\n' || found === '\t' ? found : '�'))
+    .replace(obeyed(), (found) => (found === '\n' || found === '\t' ? found : '�'))
 
 /** Returns the beginning of a text as one line of at most 40 characters. */
 export function brief(text: string): string {

@@ -218,13 +218,15 @@ export const listenForAccount = (
 ): Promise<Listening> => {
   const load = newAccountLoad(server.takeWrite)
   const answers = { ...server.answers, ...server.open }
+  // Made at the first request: the account server inside a daemon may never have one.
+  let made: Dispatch | undefined
+  const dispatch: Dispatch = (request) =>
+    (made ??= newDispatch(accountTable, answers, accountGate(server, load)))(request)
   return listen({
     bind: config.accountBind,
     port: config.accountPort,
     log,
-    dispatch: challenging(
-      load.counting(newDispatch(accountTable, answers, accountGate(server, load))),
-    ),
+    dispatch: challenging(load.counting(dispatch)),
     proofNonce: () => server.nonce(),
     rules: (port) => ({
       hosts: hostsOf(config.accountBind, port, config.publicUrl),

@@ -8,12 +8,13 @@
  */
 import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
+import { elapsedMs } from '../elapsed.ts'
 
 /** The number of a connection's pending responses. */
 const OWED = Symbol('answers owed')
 /** The number of bytes that had arrived when the connection's last response was sent. */
 const READ = Symbol('bytes read')
-/** The time (`performance.now()`) since which the connection has had no pending response. */
+/** The time (`elapsedMs`) since which the connection has had no pending response. */
 const SINCE = Symbol('owed nothing since')
 type Connection = Socket & { [OWED]?: number; [READ]?: number; [SINCE]?: number }
 
@@ -80,7 +81,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
   }
 
   const rest = (socket: Connection) => {
-    socket[SINCE] = performance.now()
+    socket[SINCE] = elapsedMs()
     unowed.add(socket)
   }
   const forget = (socket: Connection) => {
@@ -105,7 +106,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
 
   const checking = setInterval(
     () => {
-      const before = performance.now() - idleMs
+      const before = elapsedMs() - idleMs
       for (const socket of unowed) {
         if ((socket[SINCE] as number) > before) return
         cut(socket)

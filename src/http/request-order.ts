@@ -9,6 +9,7 @@
  */
 import type { Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { elapsedMs } from '../elapsed.ts'
 
 /**
  * Spreads work over several turns of the event loop, so that new connections are served in between.
@@ -159,10 +160,10 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
   let aheadUntil: number | null = null
   const isAhead = () => {
     if (aheadUntil === null) {
-      aheadUntil = performance.now() + MOST_AHEAD_MS
+      aheadUntil = elapsedMs() + MOST_AHEAD_MS
       setImmediate(() => (aheadUntil = null))
     }
-    return performance.now() < aheadUntil
+    return elapsedMs() < aheadUntil
   }
   /** Whether a connection has as many waiting requests as it may have at the moment. */
   const isFull = ({ waiting }: Line) =>
@@ -189,14 +190,14 @@ function newPace(holding: Backlog<Connection>): (socket: Connection) => void {
         later(bytes)
         return
       }
-      const until = performance.now() + MOST_PARSING_MS
+      const until = elapsedMs() + MOST_PARSING_MS
       for (let at = 0; at < bytes.length;) {
         if (!isRead(socket, line)) break
         if (isFull(line) || socket.writableNeedDrain) {
           later(bytes.subarray(at))
           return
         }
-        if (at >= PIECE_BYTES && performance.now() >= until) {
+        if (at >= PIECE_BYTES && elapsedMs() >= until) {
           hold(bytes.subarray(at))
           return
         }

@@ -446,7 +446,7 @@ describe('the bundle', () => {
     assert.deepEqual(Object.keys(answering.scripts).toSorted(), ['countersignd.cjs', 'program.cjs'])
     const bytes = Object.values(answering.scripts).reduce((sum, count) => sum + count, 0)
     assert(bytes <= 600_000, `${bytes} bytes of program`)
-    const late = ['crypto', 'fs/promises', 'os', 'timers/promises', 'worker_threads']
+    const late = ['crypto', 'fs/promises', 'os', 'perf_hooks', 'timers/promises', 'worker_threads']
     assert.deepEqual(
       answering.builtins.filter((name) => late.includes(name)),
       [],

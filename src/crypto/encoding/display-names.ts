@@ -14,10 +14,13 @@
  */
 export type NameMark = 'equal' | 'mixed_script'
 
-const SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u]
+// The expressions are inside functions, because V8 creates those with Unicode properties slowly,
+// and a start needs none of them.
+const scripts = () => [/\p{Script=Latin}/u, /\p{Script=Greek}/u, /\p{Script=Cyrillic}/u]
 
-/** Combining marks and invisible characters (format characters, fillers, spaces, empty Braille). */
-const UNSEEN = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/gu
+/** Removes combining marks, format characters, fillers, spaces and the empty Braille pattern. */
+const withoutUnseen = (text: string) =>
+  text.replace(/[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}\p{White_Space}\u2800]/gu, '')
 
 /**
  * Returns the form in which names are compared.
@@ -26,7 +29,7 @@ const UNSEEN = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}\p{White_Space}\u280
  * independently of the locale, with final sigma replaced by sigma.
  */
 export const comparableName = (name: string): string =>
-  name.normalize('NFKD').replace(UNSEEN, '').toLowerCase().replaceAll('ς', 'σ')
+  withoutUnseen(name.normalize('NFKD')).toLowerCase().replaceAll('ς', 'σ')
 
 /**
  * Returns the reasons to mark a contact's name; empty if the name is not marked.
@@ -36,6 +39,6 @@ export function nameMarks(name: string, others: { has(comparable: string): boole
   const comparable = comparableName(name)
   const marks: NameMark[] = []
   if (others.has(comparable)) marks.push('equal')
-  if (SCRIPTS.filter((script) => script.test(comparable)).length > 1) marks.push('mixed_script')
+  if (scripts().filter((script) => script.test(comparable)).length > 1) marks.push('mixed_script')
   return marks
 }

@@ -8,8 +8,14 @@
  */
 export const UNSHOWABLE = String.raw`\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069`
 
-/** Excludes line feeds: in JSON they occur only between lines, never unescaped in a string. */
-const UNSAFE = new RegExp(String.raw`(?!\n)[${UNSHOWABLE}]`, 'gu')
+/**
+ * Returns an expression for the characters to escape in JSON. It excludes line feeds: in JSON they
+ * occur only between lines, never unescaped in a string.
+ */
+const unsafe = (): RegExp => (unsafeMade ??= new RegExp(String.raw`(?!\n)[${UNSHOWABLE}]`, 'gu'))
+// A start does not need it, and V8 creates expressions with Unicode properties slowly.
+let unsafeMade: RegExp | undefined
+
 /** The maximum length of quoted text in UTF-16 code units. */
 const LONGEST = 40
 
@@ -19,7 +25,7 @@ const LONGEST = 40
  */
 export const printableJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(
-    UNSAFE,
+    unsafe(),
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
