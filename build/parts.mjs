@@ -20,12 +20,14 @@ const FIRST_PART = 'program.cjs'
 
 /** The modules that the second part has in the same way. */
 const SYNC = [
+  'device/sync/hint-follower.ts',
   'service/accounts/changes.ts',
   'service/accounts/public-code-rows.ts',
   'service/connections/connections.ts',
   'service/connections/pending-work.ts',
   'service/devices/key-logs.ts',
   'service/guests/guest-codes.ts',
+  'service/hints/hints.ts',
   'service/retention.ts',
   'service/trust/cards.ts',
 ]

@@ -7,6 +7,7 @@ import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { serveAccount } from '../src/daemon/account-server.ts'
+import { signedIn } from '../src/api/device/index.ts'
 import { serverCommand } from '../src/cli/commands/serve.ts'
 import { readConfig } from '../src/config/config.ts'
 import { signAssertion } from '../src/crypto/jose/client-assertion.ts'
@@ -394,6 +395,25 @@ describe('the process of the account server', () => {
         ['localhost', 'http://[::1]'],
       ],
     )
+  })
+
+  test('a stop ends the streams of devices, and does not cut them off', async (t) => {
+    const server = await startAccountServer(t)
+    const { credentials } = await signIn(server, 'ada@example.org')
+    const { method, path } = signedIn.hints.follow
+    const read = signedIn.changes.read
+    const { headers } = await askProven(server, read.method, read.path, credentials)
+    const nonce = headers['dpop-nonce'] as string
+    const answer = await fetch(server.address + path, {
+      headers: await proven(server, method, path, credentials, { nonce }),
+    })
+    assert.deepEqual(
+      [answer.status, answer.headers.get('content-type')],
+      [200, 'text/event-stream'],
+    )
+    const text = answer.text()
+    await server.close()
+    assert.equal(await text, 'event: open\ndata: {}\n\n')
   })
 
   test('the command prints the address as JSON, and ends with SIGTERM', async (t) => {

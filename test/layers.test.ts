@@ -25,7 +25,7 @@ const LAYERS = [
   ['service/context'],
   ['service/accounts'],
   ['service/devices'],
-  ['service/connections'],
+  ['service/connections', 'service/hints'],
   ['service/guests', 'service/links', 'service/trust'],
   ['service/organisations'],
   ['service/stamps', 'service/exports', 'service/assistant', 'service/notices'],

@@ -71,6 +71,8 @@ interface Row {
   readonly form?: true
   /** Set if the body is passed on as text, because another protocol parses it. */
   readonly text?: true
+  /** Set if the answer is an event stream that lasts until one side closes it. */
+  readonly lasting?: true
   /**
    * Set if an `Idempotency-Key` must be ignored.
    *

@@ -61,7 +61,11 @@ export async function serveAccount(
     // database is of another version.
     await prepareMail(config.mail.place)
     const listening = await listenForAccount(config, { server, log })
-    closers.push(() => listening.close(GRACE_MS))
+    closers.push(
+      () => listening.close(GRACE_MS),
+      // Ends the streams, which the listener would wait for.
+      () => server.drain(),
+    )
     address = urlOf(accountBind, listening.port)
     log('info', 'listening', {
       account_address: address,

@@ -7,6 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { agents } from '../api/agents/index.ts'
 import { docsTable } from '../api/docs/index.ts'
 import { local } from '../api/local/index.ts'
+import type { StreamState } from '../api/rest/status.ts'
 import { rest } from '../api/rest/index.ts'
 import { isMachineToken, machineCaller } from '../auth/machines.ts'
 import { commandLineToken } from '../auth/proof.ts'
@@ -25,6 +26,7 @@ import { bootId, machineUptime } from '../device/codes/uptime.ts'
 import { newSyncSchedule, newTurn, type Trigger } from './schedule.ts'
 import { isAsked } from '../device/identity/marks.ts'
 import { openDevice } from '../device/device.ts'
+import type { HintFollower } from '../device/sync/hint-follower.ts'
 import { newReachability } from '../device/sync/reachability.ts'
 import { ownNames } from '../device/system-names.ts'
 import { openIdentity } from '../device/identity/identity.ts'
@@ -99,6 +101,8 @@ interface Opened extends Daemon {
    * devices respond to. The schedule sets this function.
    */
   onDue: (trigger: Trigger) => void
+  /** Returns the state of the stream of hints; null if no daemon keeps one. */
+  stream: () => StreamState | null
 }
 
 /**
@@ -215,6 +219,7 @@ export async function openDaemon(
       deviceSession,
       signIn,
       reachability,
+      stream: () => opened.stream(),
       log,
       ask,
     }
@@ -256,6 +261,7 @@ export async function openDaemon(
         while (state.verifications.trim(before, TRIM) >= TRIM) await setImmediate()
       },
       onDue: () => undefined,
+      stream: () => null,
     }
     if (isAsked(state)) {
       const { finishDeletion } = await import('../device/session/account-deletion.ts')
@@ -285,18 +291,35 @@ export async function serve(
   const { audit, backend, deviceSession } = daemon
   const credentialsDir = backend.server === null ? null : config.credentialsDir
   const turn = newTurn({ ...daemon, credentialsDir })
-  const schedule = newSyncSchedule(async (trigger) => {
+  const run = async (trigger: Trigger) => {
     const isGood = await turn(trigger)
     await daemon.trim().catch((cause: unknown) => {
       log('error', 'could not delete old entries of the verification log', { cause })
     })
+    if (isGood) await followHints()
     return isGood
-  })
+  }
+  const schedule = newSyncSchedule(run, () => stream?.isOpen() === true)
+  let stream: HintFollower | undefined
+  /** Opens the stream of hints. It is loaded after the first sync, which no answer waits for. */
+  async function followHints(): Promise<void> {
+    const { newHintFollower } = await import('../device/sync/hint-follower.ts')
+    stream ??= newHintFollower({
+      account: () => (deviceSession.device() === null ? null : deviceSession.account()),
+      onHint: () => schedule.hinted(),
+      now: Date.now,
+      log,
+    })
+    if (!isClosing) stream.start()
+  }
   const listeners: Pick<Listening, 'close'>[] = []
   let flushing: NodeJS.Timeout | undefined
   let hasStarted = false
+  let isClosing = false
   const close = async () => {
     schedule.stop()
+    isClosing = true
+    stream?.stop()
     clearInterval(flushing)
     withdrawAnnouncement(config)
     await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))
@@ -323,6 +346,7 @@ export async function serve(
     hasStarted = true
     log('info', 'listening', { address, account_address: accountAddress, version: VERSION })
     daemon.onDue = (trigger) => schedule.soon(trigger)
+    daemon.stream = () => (deviceSession.device() === null ? null : (stream?.state() ?? null))
     schedule.start()
     flushing = setInterval(() => {
       try {

@@ -68,7 +68,12 @@ export async function embeddedBackend(of: {
       const listening = await listenForAccount(config, { server, log })
       const address = urlOf(accountBind, listening.port)
       url = config.publicUrl ?? address
-      return { address, close: (graceMs) => listening.close(graceMs) }
+      const close = (graceMs: number) => {
+        // Ends the streams, which the listener would wait for.
+        server.drain()
+        return listening.close(graceMs)
+      }
+      return { address, close }
     },
     stop: () => undefined,
     close: () => server.close(),

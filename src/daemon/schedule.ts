@@ -1,8 +1,9 @@
 /**
- * Schedules the daemon's syncs. A run takes place soon after the start, after a sign-in, and after
- * an operation that another device responds to, then every 15 minutes, or sooner after a failure.
- * The intervals vary randomly, so that devices that started together do not sync together. A run is
- * one sync; a machine account that is not signed in first signs in with its key.
+ * Schedules the daemon's syncs. A run takes place soon after the start, after a sign-in, after an
+ * operation that another device responds to, and after a hint from the account server. Other runs
+ * follow every 15 minutes, or every 45 while hints arrive, or sooner after a failure. The intervals
+ * vary randomly, so that devices that started together do not sync together. A run is one sync; a
+ * machine account that is not signed in first signs in with its key.
  */
 import type { SyncReport } from '../api/rest/sync.ts'
 import type { DeviceSession } from '../device/session/session.ts'
@@ -13,6 +14,16 @@ import { machineKeyIn } from './credential.ts'
 const SOON_MS = 100
 const MINUTE_MS = 60_000
 const EVERY_MS = 15 * MINUTE_MS
+/** The interval of runs while the account server reports changes by hints, in milliseconds. */
+const EVERY_WITH_HINTS_MS = 45 * MINUTE_MS
+/** How long hints are gathered for one run, in milliseconds. */
+const HINT_MS = 50
+/**
+ * How many runs hints may cause in a row, and the time after which they may cause another one, in
+ * milliseconds. A dishonest account server cannot cause more.
+ */
+const HINTED = 20
+const HINTED_EVERY_MS = 2_000
 /**
  * The first wait for another device's response, in milliseconds. Each following wait is twice as
  * long.
@@ -33,6 +44,8 @@ interface SyncSchedule {
    * @param trigger a `timer`, which no user caused, is ignored while the wait after a failure lasts
    */
   soon(trigger: Trigger): void
+  /** Plans a run after a hint. Further hints before that run begins have no effect. */
+  hinted(): void
   stop(): void
 }
 
@@ -44,17 +57,24 @@ interface Recent {
    * How many runs were planned since the last call of `soon`; Infinity if `soon` was never called.
    */
   readonly followed: number
+  /** Whether the account server reports changes by hints. */
+  readonly hasHints: boolean
 }
 
 /**
  * Returns how long to wait before the next run, in milliseconds. The wait is one minute after a
- * failure and two seconds after `soon`, and doubles with each run, up to 15 minutes. It then varies
- * randomly by `JITTER`.
+ * failure and two seconds after `soon`, and doubles with each run, up to 15 minutes. While hints
+ * arrive, it is 45 minutes after each run that succeeded. It varies randomly by `JITTER`.
  * @param random from 0 to 1
  */
-export function pauseAfter({ failures, followed }: Recent, random: number): number {
-  const ms = failures === 0 ? FOLLOW_MS * 2 ** followed : MINUTE_MS * 2 ** (failures - 1)
-  return Math.min(ms, EVERY_MS) * (1 - JITTER + 2 * JITTER * random)
+export function pauseAfter({ failures, followed, hasHints }: Recent, random: number): number {
+  const ms =
+    failures > 0
+      ? Math.min(MINUTE_MS * 2 ** (failures - 1), EVERY_MS)
+      : hasHints
+        ? EVERY_WITH_HINTS_MS
+        : Math.min(FOLLOW_MS * 2 ** followed, EVERY_MS)
+  return ms * (1 - JITTER + 2 * JITTER * random)
 }
 
 /** Calls `act` after `ms` milliseconds. Returns a function that cancels the call. */
@@ -66,16 +86,22 @@ const afterMs = (ms: number, act: () => void): (() => void) => {
 /**
  * Creates the schedule.
  * @param work does one run, and returns whether it succeeded. It must not throw.
+ * @param hasHints returns whether the account server reports changes by hints
  */
 export function newSyncSchedule(
   work: (trigger: Trigger) => Promise<boolean>,
-  { after = afterMs, random = Math.random } = {},
+  hasHints: () => boolean,
+  { after = afterMs, random = Math.random, now = Date.now } = {},
 ): SyncSchedule {
   let failures = 0
   let followed = Infinity
   let runs = false
   let turns = 0
   let isSoon = false
+  let isHinted = false
+  /** How many runs hints may cause now. */
+  let credit = HINTED
+  let creditAt = now()
   let cancel: () => void = () => undefined
 
   function plan(ms: number, trigger: Trigger): void {
@@ -83,11 +109,12 @@ export function newSyncSchedule(
     const turn = ++turns
     cancel = after(ms, () => {
       isSoon = false
+      isHinted = false
       void work(trigger).then((good) => {
         failures = good ? 0 : failures + 1
         // Another run was planned while this one was in progress.
         if (!runs || turn !== turns) return
-        plan(pauseAfter({ failures, followed }, random()), 'timer')
+        plan(pauseAfter({ failures, followed, hasHints: hasHints() }, random()), 'timer')
         followed += 1
       })
     })
@@ -109,6 +136,15 @@ export function newSyncSchedule(
       if (!runs || (trigger === 'timer' && failures > 0)) return
       followed = 0
       planSoon(trigger)
+    },
+    hinted() {
+      if (!runs || isSoon || isHinted) return
+      isHinted = true
+      const elapsed = Math.max(0, now() - creditAt)
+      credit = Math.min(HINTED, credit + elapsed / HINTED_EVERY_MS)
+      creditAt = now()
+      plan(Math.max(HINT_MS, (1 - credit) * HINTED_EVERY_MS), 'hint')
+      credit -= 1
     },
     stop() {
       runs = false
@@ -155,8 +191,9 @@ export function newTurn(of: {
       const { sync, firstContacts } = device
       firstContacts.wake()
       // A sync that is already in progress does not include changes made since it began, so a
-      // request needs a new sync.
-      return (await (trigger === 'request' ? sync.runAnew(trigger) : sync.run(trigger))).ok
+      // request or a hint needs a new sync.
+      const isNews = trigger === 'request' || trigger === 'hint'
+      return (await (isNews ? sync.runAnew(trigger) : sync.run(trigger))).ok
     }
     log('warn', 'not synced: this device waits for approval', {
       account: identity.account,

@@ -1,4 +1,5 @@
 /** The context of a handler: the caller's account and, if the caller may use it, this device. */
+import type { StreamState } from '../api/rest/status.ts'
 import type { Account } from '../api/port.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Answers } from '../api/route.ts'
@@ -32,6 +33,8 @@ export interface Home extends DaemonFacts {
   readonly deviceSession: DeviceSession
   readonly signIn: SignInFlow
   readonly reachability: Pick<Reachability, 'read'>
+  /** Returns the state of the stream of hints; null if this process keeps none. */
+  readonly stream: () => StreamState | null
   readonly log: Log
   /** Calls another route with the credentials of a request. */
   readonly ask: (asked: RequestFacts, call: ToolCall) => ReturnType<Ask>

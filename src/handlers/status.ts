@@ -28,6 +28,7 @@ type Found = Omit<
   | 'backend_reachable'
   | 'backend_unreachable_since'
   | 'not_working'
+  | 'stream'
 >
 
 /** What needs the account server, and therefore fails while the server is unreachable. */
@@ -137,6 +138,7 @@ export const status: Handlers['status'] = {
       backend: backend(),
       version: VERSION,
       ...(since === null ? known : away(since)),
+      stream: context.byMachine ? null : context.home.stream(),
       summary: `${summary}${sentence(since, context.device)}`,
       keychain,
     }

@@ -11,7 +11,7 @@ import { type Act, requestKey } from '../storage/idempotency.ts'
 import { answerError, valueOf } from './answer.ts'
 import type { Credentials, ProofState } from './credentials.ts'
 import { backendError, Passing, timedOut } from './faults.ts'
-import type { Transport, TransportResponse } from './transport.ts'
+import type { StreamKind, Transport, TransportResponse } from './transport.ts'
 
 /**
  * The waits between attempts, in milliseconds. Each is shortened randomly by up to one half, so
@@ -116,8 +116,9 @@ function contentOf(route: Route, body: unknown): { type: string; text: string } 
   }
 }
 
-/** Returns whether the answer may be an event stream, which may take longer than other answers. */
-const isStreamed = (route: Route): boolean => route.media?.includes(EVENT_STREAM) === true
+/** Returns which kind of event stream the answer may be; null if it is none. */
+const streamOf = ({ media, lasting }: Route): StreamKind | null =>
+  media?.includes(EVENT_STREAM) === true ? (lasting === true ? 'lasting' : 'answer') : null
 
 function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<string, string> {
   return {
@@ -175,7 +176,7 @@ export function newSend(
         target,
         headers: { ...headers, ...own },
         body,
-        streams: isStreamed(route),
+        stream: streamOf(route),
       })
       learn(answer)
       if ('DPoP' in own && refusesProof(answer)) {

@@ -52,6 +52,9 @@ const TIMEOUTS = {
   answerMs: 30_000,
   silenceMs: 90_000,
   streamMs: 900_000,
+  // A stream of hints has a line every 20 seconds.
+  beatMs: 60_000,
+  lastingMs: 3_600_000,
 } satisfies Timeouts
 
 export interface Timeouts {
@@ -63,7 +66,14 @@ export interface Timeouts {
   readonly silenceMs?: number
   /** For the whole of a stream. */
   readonly streamMs?: number
+  /** For each pause in a lasting stream. */
+  readonly beatMs?: number
+  /** For the whole of a lasting stream. */
+  readonly lastingMs?: number
 }
+
+/** A stream that is an answer, and one that lasts until one side closes it. */
+export type StreamKind = 'answer' | 'lasting'
 
 interface Question {
   readonly method: string
@@ -71,8 +81,8 @@ interface Question {
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** Whether to return an event stream as a stream. Every other answer is read completely. */
-  readonly streams?: boolean
+  /** Set if an event stream is returned as a stream. Every other answer is read completely. */
+  readonly stream?: StreamKind | null
 }
 
 export interface TransportResponse {
@@ -164,6 +174,10 @@ export function openTransport(of: {
 }): Transport {
   const { now } = of
   const timeouts = { ...TIMEOUTS, ...of.timeouts }
+  const boundsOf = {
+    answer: { silenceMs: timeouts.silenceMs, wholeMs: timeouts.streamMs },
+    lasting: { silenceMs: timeouts.beatMs, wholeMs: timeouts.lastingMs },
+  }
   const url = originOf(of.base)
   const { origin } = url
   if (of.ca !== null) requireCertificate(of.ca)
@@ -177,7 +191,7 @@ export function openTransport(of: {
   const open = new WeakSet<Socket>()
   let closed = false
 
-  const ask = ({ method, target: path, headers, body, streams = false }: Question) =>
+  const ask = ({ method, target: path, headers, body, stream: kind = null }: Question) =>
     new Promise<TransportResponse>((resolve, reject) => {
       const req = request({
         ...target,
@@ -195,7 +209,7 @@ export function openTransport(of: {
       }
       const whole = setTimeout(
         () => cut(timedOut(origin, 'did not answer in time.')),
-        streams ? timeouts.silenceMs : timeouts.answerMs,
+        kind === 'answer' ? timeouts.silenceMs : timeouts.answerMs,
       )
       const settle = () => {
         clearTimeout(whole)
@@ -233,10 +247,10 @@ export function openTransport(of: {
         const answeredAt = now()
         const { statusCode: status = 0, headers } = res
         const isStream = headers['content-type'] === EVENT_STREAM && status === 200
-        if (streams && isStream && headers['content-encoding'] === undefined) {
+        if (kind !== null && isStream && headers['content-encoding'] === undefined) {
           settle()
           const { body: stream } = passage(res, {
-            bounds: { silenceMs: timeouts.silenceMs, wholeMs: timeouts.streamMs, most: LARGEST },
+            bounds: { ...boundsOf[kind], most: LARGEST },
             toError: (why, cause) => streamFault(origin, why, cause),
           })
           resolve({ status, headers, body: Buffer.alloc(0), stream, sentAt, answeredAt })

@@ -28,6 +28,7 @@ import { openEngine, queriesOver } from './db/database.ts'
 import { ACCOUNT_INDEXES } from './db/migrations.ts'
 import type { Exporter } from './exports/building.ts'
 import type { ServiceContext } from './context.ts'
+import type { Hints } from './hints/hints.ts'
 import { newEvents } from './events.ts'
 import { LOG_PAGES, type PageLimits } from './db/log-pages.ts'
 import { type MailPlace, openMail } from './mail/mail.ts'
@@ -85,7 +86,10 @@ export interface AccountServer {
   as(session: CallerSession): Account
   /** Returns the calls of a device without a session, made in this process. */
   door(visitor: Visitor): UnauthenticatedClient
-  /** From now on, reports that the server is not ready. All requests are still answered. */
+  /**
+   * From now on, reports that the server is not ready, and has no streams of hints. All other
+   * requests are still answered.
+   */
   drain(): void
   close(): Promise<void>
 }
@@ -155,6 +159,10 @@ export async function openService(of: {
     const { mailedCodes = { ofServer: 1000, ofDomain: null }, retention = RETENTION_DEFAULTS } = of
     const limits = { mailedCodes, retention }
     const settings = { publicUrl, version, started, now, writesInWith, isDraining, ...limits }
+    if (engine.channel !== null) {
+      const { announceThrough } = await import('./hints/announcements.ts')
+      announceThrough(db, engine.channel)
+    }
     background.run(() => resumeExports(db))
     background.run(() => resumeWords(db))
     background.run(() => beginRetention(db, retention))
@@ -192,6 +200,14 @@ export async function openService(of: {
       .executeTakeFirst()
     if (left !== undefined) (await exporter()).wake()
   }
+  /** Set when the first stream of hints is opened. */
+  let hints: Hints | undefined
+  const hinting = onceMade(async () => {
+    const { newHints } = await import('./hints/hints.ts')
+    const { channel } = engine
+    hints = newHints(await ground(), { channel, log, signal: closing.signal })
+    return hints
+  })
   /** The words of public codes are needed from the start if there are many codes. */
   const wordBuilder = onceMade(async (): Promise<WordBuilder> => {
     const { newWordBuilder } = await import('./guests/word-builder.ts')
@@ -255,6 +271,7 @@ export async function openService(of: {
     feedback: from(() => import('./assistant/chat.ts'), 'feedback'),
     followedKeyLogs: from(() => import('./trust/followed-key-logs.ts'), 'followedKeyLogs'),
     guestCodes: from(() => import('./guests/guest-codes.ts'), 'guestCodes'),
+    hints: async () => (await hinting()).answers,
     invitations: from(() => import('./connections/invitations.ts'), 'invitations'),
     keyLogs: from(() => import('./devices/key-logs.ts'), 'keyLogs'),
     lookups: async () => {
@@ -349,9 +366,11 @@ export async function openService(of: {
     door: (visitor) => bind(entrance, open, visitor) as UnauthenticatedClient,
     drain: () => {
       draining = true
+      hints?.close()
     },
     close: async () => {
       closing.abort()
+      hints?.close()
       await background.idle()
       await engine.close()
     },

@@ -24,7 +24,7 @@ describe('the pause between runs', () => {
         [1, 1.1],
       ] as const)
         assert.equal(
-          Math.round(pauseAfter({ failures, followed: Infinity }, random)),
+          Math.round(pauseAfter({ failures, followed: Infinity, hasHints: false }, random)),
           Math.round(minutes * MINUTE * factor),
         )
     })
@@ -33,7 +33,7 @@ describe('the pause between runs', () => {
 describe('the pause after an operation that another device answers', () => {
   it('doubles from two seconds to a quarter of an hour, unless the last run failed', () => {
     const seconds = (failures: number, followed: number) =>
-      Math.round(pauseAfter({ failures, followed }, 0.5) / 1000)
+      Math.round(pauseAfter({ failures, followed, hasHints: false }, 0.5) / 1000)
     assert.deepEqual(
       Array.from({ length: 11 }, (_, followed) => seconds(0, followed)),
       [2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900],
@@ -43,7 +43,8 @@ describe('the pause after an operation that another device answers', () => {
 })
 
 /** Creates a schedule with a clock that the test controls. */
-function bench() {
+function bench({ hasHints = false } = {}) {
+  const clock = { ms: 0 }
   const waiting: { ms: number; act: () => void }[] = []
   const turns: { trigger: string; end: (good: boolean) => void }[] = []
   const schedule = newSyncSchedule(
@@ -52,7 +53,9 @@ function bench() {
       turns.push({ trigger, end: resolve })
       return promise
     },
+    () => hasHints,
     {
+      now: () => clock.ms,
       random: () => 0.5,
       after: (ms, act) => {
         const turn = { ms, act }
@@ -70,7 +73,7 @@ function bench() {
     await new Promise(setImmediate)
     return waiting.map(({ ms }) => ms)
   }
-  return { schedule, waiting, turns, come, end }
+  return { schedule, clock, waiting, turns, come, end }
 }
 
 describe('the schedule', () => {
@@ -180,5 +183,79 @@ describe('the schedule', () => {
     assert.deepEqual(await end(false), [])
     schedule.soon('request')
     assert.deepEqual(waiting, [])
+  })
+})
+
+describe('hints', () => {
+  /** Returns a schedule after its first run. */
+  async function begun() {
+    const made = bench({ hasHints: true })
+    made.schedule.start()
+    made.come()
+    assert.deepEqual(await made.end(true), [45 * MINUTE], 'hints replace two of three runs')
+    const planned = () => made.waiting.map(({ ms }) => ms)
+    return { ...made, planned }
+  }
+
+  it('those within 50 ms are one run', async () => {
+    const { schedule, planned, turns, come, end } = await begun()
+    for (let i = 0; i < 100; i++) schedule.hinted()
+    assert.deepEqual(planned(), [50])
+    come()
+    assert.deepEqual(await end(true), [45 * MINUTE])
+    assert.deepEqual(
+      turns.map(({ trigger }) => trigger),
+      ['start', 'hint'],
+    )
+  })
+
+  it('one that arrives during a run causes another one', async () => {
+    const { schedule, turns, come, end } = await begun()
+    schedule.hinted()
+    come()
+    schedule.hinted()
+    assert.deepEqual(await end(true), [50])
+    come()
+    assert.equal(turns.length, 3)
+  })
+
+  it('of ten thousand in ten seconds, the runs are bounded', async () => {
+    const { schedule, clock, waiting, turns, come, end } = await begun()
+    const dueAt = new WeakMap<object, number>()
+    for (; clock.ms < 10_000; clock.ms++) {
+      schedule.hinted()
+      const planned = waiting[0]!
+      const due = dueAt.get(planned) ?? clock.ms + planned.ms
+      dueAt.set(planned, due)
+      if (due > clock.ms) continue
+      come()
+      await end(true)
+    }
+    assert(turns.length <= 1 + 20 + 10_000 / 2_000, `${turns.length} runs`)
+    assert(turns.length > 20, `${turns.length} runs`)
+  })
+
+  it('a user who acts does not wait for the time of the next one', async () => {
+    const { schedule, planned, come, end } = await begun()
+    for (let i = 0; i < 20; i++) {
+      schedule.hinted()
+      come()
+      await end(true)
+    }
+    schedule.hinted()
+    assert.deepEqual(planned(), [2_000])
+    schedule.soon('request')
+    assert.deepEqual(planned(), [100])
+    schedule.hinted()
+    assert.deepEqual(planned(), [100])
+  })
+
+  it('after a failure, a run follows a hint at once, and a failure the usual pause', async () => {
+    const { schedule, planned, come, end } = await begun()
+    schedule.hinted()
+    come()
+    assert.deepEqual(await end(false), [MINUTE])
+    schedule.hinted()
+    assert.deepEqual(planned(), [50])
   })
 })

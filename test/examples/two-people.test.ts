@@ -64,7 +64,7 @@ const programsIn = (folder: string) =>
     .filter((text) => text.includes(folder))
 
 async function assertGone(temporary: string): Promise<void> {
-  assert.deepEqual(programsIn(temporary), [])
+  await until('the end of all programs', () => programsIn(temporary).length === 0)
   assert.deepEqual(await readdir(temporary), [])
 }
 

@@ -69,6 +69,7 @@ function contextAt(
     deviceSession,
     signIn,
     reachability: { read: async () => reached },
+    stream: () => null,
     log,
     ask: () => Promise.reject(new Error('No other row is asked.')),
   }

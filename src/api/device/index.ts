@@ -15,6 +15,7 @@ import { downloads } from './downloads.ts'
 import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { deviceFirstContacts } from './first-contacts.ts'
 import { deviceGuestCodes, lookups, publicCode } from './guest-codes.ts'
+import { hints } from './hints.ts'
 import {
   consents,
   duties,
@@ -89,6 +90,7 @@ export type Entrance = typeof entrance
 export const signedIn = {
   currentSession,
   changes,
+  hints,
   followedKeyLogs,
   keyLogs,
   signedProfiles,

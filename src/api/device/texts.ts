@@ -12,6 +12,7 @@ export const DEVICE_GROUPS: { readonly [G in keyof Groups]: string } = {
   clock: 'The server’s time, which decides which windows and proofs are valid.',
   currentSession: 'The session that makes the request.',
   changes: 'What changed since an earlier sync.',
+  hints: 'A stream that reports when something changes.',
   keyLogs: 'Key logs: the signed history of an account’s devices.',
   followedKeyLogs: 'The newest entries of the key logs of the accounts that this account follows.',
   pendingDevices: 'Approval of another device: the calls of the approving device.',
@@ -60,6 +61,9 @@ export const DEVICE_SUMMARIES: {
   },
   changes: {
     read: 'Read which parts of the account changed since an earlier sync, and the server’s time',
+  },
+  hints: {
+    follow: 'Follow what changes: a stream with an event whenever a part of the account changed',
   },
   keyLogs: {
     read: 'Read the key log of an account, the sealing keys of its active devices, and its signed name',

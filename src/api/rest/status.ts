@@ -2,6 +2,21 @@ import * as v from 'valibot'
 import { Time, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
+export const StreamState = v.object({
+  state: v.pipe(
+    v.picklist(['open', 'closed']),
+    v.description(
+      '`open`: changes arrive at once. `closed`: the daemon asks for changes every 15 minutes.',
+    ),
+  ),
+  since: Time,
+  reason: v.pipe(
+    v.nullable(v.string()),
+    v.description('Why the stream is closed; null while it is open, and before the first attempt.'),
+  ),
+})
+export type StreamState = v.InferOutput<typeof StreamState>
+
 export const Status = named(
   'Status',
   v.object({
@@ -43,6 +58,12 @@ export const Status = named(
       v.array(v.string()),
       v.description(
         'Notices that a person should read and settle on this device: another device set a recovery key, or the account has had no signed name since a reset. Usually empty.',
+      ),
+    ),
+    stream: v.pipe(
+      v.nullable(StreamState),
+      v.description(
+        'How changes reach this daemon; null without a daemon, without a device, and for a machine account’s token.',
       ),
     ),
     summary: v.string(),

@@ -10,7 +10,7 @@ export const SyncReport = named(
     started_at: Time,
     finished_at: Time,
     ok: v.boolean(),
-    trigger: v.picklist(['start', 'timer', 'request']),
+    trigger: v.picklist(['start', 'timer', 'hint', 'request']),
     pulled: v.object({ connections: Count, secrets: Count, guest_codes: Count, rosters: Count }),
     pushed: v.object({ verifications: Count, envelopes: Count }),
     error: v.nullable(v.string()),

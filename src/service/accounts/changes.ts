@@ -10,13 +10,12 @@ import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64ur
 import type { ServiceContext } from '../context.ts'
 import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
-import { MARK_BYTES, newMark } from '../db/sync-marks.ts'
+import { MARK_BYTES, makeMarks } from '../db/sync-marks.ts'
 
 /**
- * The age at which an account's marks are used, in milliseconds.
- *
- * A transaction that was about to commit when the row was made has not marked its changes. Neither
- * has a server of an earlier version, which may run for a while beside this one during an upgrade.
+ * The age at which the marks of an account are used that were not made with the account, in
+ * milliseconds. A transaction that was about to commit when they were made has not marked its
+ * changes.
  */
 const SETTLED_MS = 3_600_000
 
@@ -51,25 +50,6 @@ function placeOf(text: string): Place {
     marks: new Map(SYNC_PARTS.map((part, at) => [part, numberAt(at)])),
     until: numberAt(SYNC_PARTS.length),
   }
-}
-
-/** Makes the marks of an account that has none. Does nothing if the account does not exist. */
-async function makeMarks(db: Kysely<Schema>, account: string, at: number): Promise<void> {
-  await db
-    .insertInto('sync_marks')
-    .columns(['account_id', 'made_at', ...SYNC_PARTS])
-    .expression((from) =>
-      from
-        .selectFrom('accounts')
-        .select((of) => [
-          'id',
-          of.val(at).as('made_at'),
-          ...SYNC_PARTS.map((part) => of.val(newMark()).as(part)),
-        ])
-        .where('id', '=', account),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
 }
 
 /** Returns when the next active guest code expires, Unix milliseconds; 0 if there is none. */

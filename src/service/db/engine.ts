@@ -16,6 +16,7 @@ import { StartError } from '../../errors.ts'
 import { prepareFile } from '../../storage/database-file.ts'
 import { prepare } from '../../storage/sqlite.ts'
 import { type VersionCopies, versionCopies } from '../../storage/database-copy.ts'
+import type { Channel } from './channel.ts'
 import type { Schema } from './schema.ts'
 import { isOfStandby } from './standby.ts'
 import { type Transactions, newTransactions } from './transactions.ts'
@@ -96,6 +97,8 @@ export interface Engine {
    * @returns null if the other transaction did not end; the surrounding transaction is then aborted
    */
   claim<T>(db: Kysely<Schema>, statement: () => Promise<T>): Promise<T | null>
+  /** Messages between the processes that use the database; null if only this one uses it. */
+  readonly channel: Channel | null
   /** Erases deleted rows from the files that this program writes. */
   scrub(db: Kysely<Schema>): Promise<void>
   close(): Promise<void>
@@ -164,6 +167,7 @@ export function sqlite(file: string, check: (found: DatabaseSync) => void): Engi
     repeating,
     // SQLite has one transaction at a time, so no other claim can exist.
     claim: (_, statement) => statement(),
+    channel: null,
     // The write-ahead log and the copies still contain the deleted rows.
     scrub: async (db) => {
       const { sql } = await import('kysely')
@@ -236,11 +240,13 @@ export async function postgresql(
   silenceMs = SILENCE_MS,
 ): Promise<Engine> {
   // Loaded here because most daemons never use it.
-  const [{ default: pg }, { isDirect, nameFault, namingPool }, { isUndone }] = await Promise.all([
-    import('pg'),
-    import('./named-statements.ts'),
-    import('./repeating.ts'),
-  ])
+  const [{ default: pg }, { isDirect, nameFault, namingPool }, { isUndone }, { channelOver }] =
+    await Promise.all([
+      import('pg'),
+      import('./named-statements.ts'),
+      import('./repeating.ts'),
+      import('./channel.ts'),
+    ])
   const options = {
     connectionString: url,
     connectionTimeoutMillis: PATIENCE_MS,
@@ -338,6 +344,7 @@ export async function postgresql(
     },
     atomically,
     repeating,
+    channel: channelOver(() => new pg.Client(options)),
     claim: async (db, statement) => {
       const { sql } = await import('kysely')
       // If a replica's host loses power, its connection stays open. The second timeout then ends

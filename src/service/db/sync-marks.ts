@@ -7,7 +7,8 @@
  *
  * A transaction collects its changes, and writes all marks in one statement at its end. That
  * statement locks the rows in the order of the account ids, so two transactions never wait for each
- * other's marks.
+ * other's marks. The changes of each account are then announced, for the streams of hints of its
+ * devices (`hints/`).
  */
 import { randomBytes } from 'node:crypto'
 import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Transaction } from 'kysely'
@@ -18,6 +19,29 @@ import type { Schema } from './schema.ts'
 export const MARK_BYTES = 6
 
 export const newMark = (): number => randomBytes(MARK_BYTES).readUIntBE(0, MARK_BYTES)
+
+/**
+ * Makes the marks of an account that has none. Does nothing if the account does not exist.
+ * @param at the time in Unix milliseconds; 0 if the account was made in the same transaction, so
+ *   that no change of it is without a mark
+ */
+export async function makeMarks(db: Kysely<Schema>, account: string, at: number): Promise<void> {
+  await db
+    .insertInto('sync_marks')
+    .columns(['account_id', 'made_at', ...SYNC_PARTS])
+    .expression((from) =>
+      from
+        .selectFrom('accounts')
+        .select((of) => [
+          'id',
+          of.val(at).as('made_at'),
+          ...SYNC_PARTS.map((part) => of.val(newMark()).as(part)),
+        ])
+        .where('id', '=', account),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
 
 /** The accounts for which a part changed. Memberships and cards are read when marks are written. */
 interface Audience {
@@ -33,9 +57,44 @@ interface Audience {
 
 const KINDS = ['accounts', 'membersOf', 'contactsOf', 'followersOf'] as const
 type Ids = ReadonlyMap<(typeof KINDS)[number], Set<string>>
-type Changes = Map<SyncPart, Ids>
 
-const collected = new WeakMap<Transaction<Schema>, Changes>()
+/** What a transaction changed for an account. */
+export interface Changed {
+  readonly account: string
+  readonly parts: readonly SyncPart[]
+  /** Whether a session of the account may have ended. */
+  readonly endsSession: boolean
+}
+
+/** Announces changes as soon as the transaction is committed, and not if it is undone. */
+export type Announce = (trx: Transaction<Schema>, changes: readonly Changed[]) => Promise<void>
+
+const announcers = new WeakMap<Kysely<Schema>, Announce>()
+
+/** Announces the changes of all later transactions of a database. */
+export const announceChanges = (db: Kysely<Schema>, announce: Announce): void =>
+  void announcers.set(db, announce)
+
+/** What a transaction has collected. */
+interface Collected {
+  readonly parts: Map<SyncPart, Ids>
+  /** The accounts of which a session may have ended. */
+  readonly ended: Set<string>
+  readonly announce: Announce | undefined
+}
+
+const collected = new WeakMap<Transaction<Schema>, Collected>()
+
+/**
+ * Returns what a transaction has collected.
+ * @param trx a transaction that was started by `transactionWithMarks`
+ */
+function collectedBy(trx: Transaction<Schema>): Collected {
+  const all = collected.get(trx)
+  if (all === undefined)
+    throw new Error('Record this change in a transaction of transactionWithMarks().')
+  return all
+}
 
 const noIds = (): Ids => new Map(KINDS.map((kind) => [kind, new Set<string>()]))
 
@@ -52,14 +111,20 @@ export function markChanged(
   parts: readonly SyncPart[],
   audience: Audience,
 ): void {
-  const all = collected.get(trx)
-  if (all === undefined)
-    throw new Error('Record this change in a transaction of transactionWithMarks().')
+  const all = collectedBy(trx)
   for (const part of parts) {
-    const ids = all.get(part) ?? noIds()
+    const ids = all.parts.get(part) ?? noIds()
     add(ids, audience)
-    all.set(part, ids)
+    all.parts.set(part, ids)
   }
+}
+
+/**
+ * Records that a session of an account may have ended, so that its stream of hints is closed.
+ * @param trx a transaction that was started by `transactionWithMarks`
+ */
+export function markSessionEnded(trx: Transaction<Schema>, account: string): void {
+  collectedBy(trx).ended.add(account)
 }
 
 /** Runs a transaction in which `markChanged` may be called. */
@@ -68,7 +133,7 @@ export const transactionWithMarks = <R>(
   work: (trx: Transaction<Schema>) => Promise<R>,
 ): Promise<R> =>
   db.transaction().execute(async (trx) => {
-    collected.set(trx, new Map())
+    collected.set(trx, { parts: new Map(), ended: new Set(), announce: announcers.get(db) })
     const result = await work(trx)
     await writeMarks(trx)
     return result
@@ -128,19 +193,31 @@ const isWhole = (ids: Ids, whole: Ids) =>
   KINDS.every((kind) => ids.get(kind)!.size === whole.get(kind)!.size)
 
 /**
- * Writes the marks of the changes that the transaction has collected. `transactionWithMarks` calls
- * this at the end. Call it earlier only before an account is deleted, so that the marks are locked
- * in their order.
+ * Writes the marks of the changes that the transaction has collected, and announces the changes.
+ * `transactionWithMarks` calls this at the end. Call it earlier only before an account is deleted,
+ * so that the marks are locked in their order.
  */
 export async function writeMarks(trx: Transaction<Schema>): Promise<void> {
-  const changes = collected.get(trx)
-  if (changes === undefined || changes.size === 0) return
-  collected.set(trx, new Map())
+  const { parts, ended, announce } = collectedBy(trx)
+  const changes = await marked(trx, parts)
+  for (const account of ended) changes.push({ account, parts: [], endsSession: true })
+  parts.clear()
+  ended.clear()
+  if (changes.length > 0) await announce?.(trx, changes)
+}
+
+/** Replaces the marks of changed parts. Returns which parts changed for each account. */
+async function marked(
+  trx: Transaction<Schema>,
+  changes: ReadonlyMap<SyncPart, Ids>,
+): Promise<Changed[]> {
+  if (changes.size === 0) return []
   const whole = noIds()
   for (const ids of changes.values())
     add(whole, Object.fromEntries([...ids].map(([kind, some]) => [kind, [...some]])))
   const mark = newMark()
-  await trx
+  const parts = SYNC_PARTS.filter((part) => changes.has(part))
+  const rows = await trx
     .with('held', (query) =>
       query
         .selectFrom('sync_marks')
@@ -152,7 +229,7 @@ export async function writeMarks(trx: Transaction<Schema>): Promise<void> {
     .updateTable('sync_marks')
     .set((of) =>
       Object.fromEntries(
-        SYNC_PARTS.filter((part) => changes.has(part)).map((part) => {
+        parts.map((part) => {
           const ids = changes.get(part)!
           const value = isWhole(ids, whole)
             ? of.val(mark)
@@ -167,5 +244,11 @@ export async function writeMarks(trx: Transaction<Schema>): Promise<void> {
       ),
     )
     .where('account_id', 'in', (of) => of.selectFrom('held').select('held.account_id'))
+    .returning(['account_id', ...parts])
     .execute()
+  return rows.map((row) => ({
+    account: row.account_id,
+    parts: parts.filter((part) => row[part] === mark),
+    endsSession: false,
+  }))
 }

@@ -23,7 +23,7 @@ import type { ServiceContext } from '../context.ts'
 import { notFound } from '../db/faults.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
-import { markChanged, writeMarks } from '../db/sync-marks.ts'
+import { markChanged, markSessionEnded, writeMarks } from '../db/sync-marks.ts'
 import { endingWith, lockOrganisations, requireHeld } from '../organisations/deletion.ts'
 
 const WAIT_MS = 14 * 24 * 3_600_000
@@ -212,6 +212,7 @@ async function erase(
   const left = await leaveOrganisations(trx, account)
   // The account's own marks are locked with the others, in their order, before they are deleted.
   markChanged(trx, ['trust_cards'], { accounts: [account], followersOf: [account] })
+  markSessionEnded(trx, account)
   await writeMarks(trx)
   // Foreign keys to this row delete all other rows.
   await trx.deleteFrom('accounts').where('id', '=', account).execute()

@@ -41,7 +41,7 @@ import type { Schema } from '../db/schema.ts'
 import { openSession } from './sessions.ts'
 import { type Credential, checkCredential } from './sign-ins.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
-import { markChanged } from '../db/sync-marks.ts'
+import { makeMarks, markChanged } from '../db/sync-marks.ts'
 
 type Body = Parameters<Open['enrolment']['create']>[0]['body']
 
@@ -261,6 +261,7 @@ async function makeAccount(
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
   if (made !== 1n && account === null) throw taken()
+  if (made === 1n) await makeMarks(trx, id, 0)
   return made === 1n
 }
 

@@ -11,6 +11,7 @@ import { organisationOfMachine, organisationsOf } from '../accounts/active-organ
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { pageRows } from '../db/collections.ts'
+import { markSessionEnded, transactionWithMarks } from '../db/sync-marks.ts'
 
 const PREFIX = 'ses_'
 
@@ -73,7 +74,7 @@ export const sessions = (ground: ServiceContext): Service['sessions'] => ({
         { details: { state: 'current' } },
       )
     // This also deletes the session's access tokens and invalidates its refresh token.
-    await ground.db.transaction().execute(async (trx) => {
+    await transactionWithMarks(ground.db, async (trx) => {
       const ended = await trx
         .deleteFrom('sessions')
         .where('id', '=', id)
@@ -89,6 +90,7 @@ export const sessions = (ground: ServiceContext): Service['sessions'] => ({
         .set({ seen_before_at: ended.last_seen_at })
         .where('id', '=', ended.device_id)
         .execute()
+      markSessionEnded(trx, account)
     })
   },
 })

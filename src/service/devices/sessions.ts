@@ -25,6 +25,7 @@ import {
   type ValidProof,
 } from './proofs.ts'
 import type { Schema } from '../db/schema.ts'
+import { markSessionEnded, transactionWithMarks } from '../db/sync-marks.ts'
 
 const ACCESS_MS = 3_600_000
 /**
@@ -332,8 +333,8 @@ export const session = (ground: ServiceContext, proofs: Proofs): Open['session']
 export const currentSession = ({ db }: ServiceContext): Service['currentSession'] => ({
   delete: async (_, context) => {
     const device = deviceOf(context)
-    const { session } = context
-    await db.transaction().execute(async (trx) => {
+    const { account, session } = context
+    await transactionWithMarks(db, async (trx) => {
       // A device that signs out before it was added to the key log is deleted.
       await trx
         .deleteFrom('devices')
@@ -341,6 +342,7 @@ export const currentSession = ({ db }: ServiceContext): Service['currentSession'
         .where('keys', 'is not', null)
         .execute()
       await trx.deleteFrom('sessions').where('id', '=', session).execute()
+      markSessionEnded(trx, account)
     })
   },
 })

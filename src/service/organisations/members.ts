@@ -30,6 +30,7 @@ import {
 import { acting, managing, requireActing } from './organisations.ts'
 import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
+import { markSessionEnded } from '../db/sync-marks.ts'
 
 const refused = (state: 'invited' | 'last_owner', message: string) =>
   new AppError('invalid_state', message, { details: { state } })
@@ -188,6 +189,8 @@ export const orgMembers = (ground: ServiceContext): Service['orgMembers'] => {
     if (member.state === 'suspended') return { id, event: null }
     if (member.role === 'owner') await requireAnotherOwner(trx, member)
     await setState(trx, member, { state: 'suspended' })
+    // A suspended machine account cannot be used at all.
+    markSessionEnded(trx, id)
     return { id, event: 'member_suspended' }
   }
 

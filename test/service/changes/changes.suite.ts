@@ -80,8 +80,19 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
   }
 
   describe(`what changed: ${name}`, () => {
-    test('the first answers list everything; an hour later there is a place, and nothing changed', async () => {
-      const ada = within(subject, await enrol(subject.server))
+    test('a new account has a place at once, and what changes is listed', async () => {
+      const ada = await enrol(subject.server)
+      const first = await ask(ada)
+      assert.deepEqual(first.changed, [...SYNC_PARTS])
+      assert.deepEqual((await ask(ada, first.since)).changed, [])
+      await connect(ada, 'Club')
+      assert.deepEqual((await ask(ada, first.since)).changed, ['connections', 'duties'])
+    })
+
+    test('without marks, the first answers list everything; an hour later there is a place, and nothing changed', async () => {
+      const person = await enrol(subject.server)
+      await database.db.deleteFrom('sync_marks').where('account_id', '=', person.id).execute()
+      const ada = within(subject, person)
       const all = [...SYNC_PARTS]
       const now = () => new Date(subject.clock.ms).toISOString()
       assert.deepEqual(await ask(ada), { now: now(), since: null, changed: all })

@@ -1,0 +1,24 @@
+import { EVENT_STREAM } from '../event-stream.ts'
+import type { Routes } from '../route.ts'
+
+/** The events of a stream of hints. */
+export const HINT_EVENT = { open: 'open', changed: 'changed', error: 'error' } as const
+
+/** How often a stream has at least one line, in milliseconds. A silent stream is broken. */
+export const HINT_BEAT_MS = 20_000
+
+/**
+ * A stream that a device keeps open. Its events only say that something changed: the device then
+ * asks what changed (`changes.read`) and verifies it as in any other sync. So a dishonest server
+ * gains nothing by false hints, and by omitting hints no more than by showing old data.
+ */
+export const hints = {
+  follow: {
+    method: 'GET',
+    path: '/device/v1/hints',
+    by: 'account',
+    media: [EVENT_STREAM],
+    lasting: true,
+    errors: ['backend_unavailable'],
+  },
+} as const satisfies Routes

@@ -1,0 +1,160 @@
+/**
+ * Keeps a stream of hints from the account server open (`api/device/hints.ts`), so that this device
+ * syncs as soon as something changes for it.
+ *
+ * A hint only causes a sync, which asks what changed and verifies it as usual. A false hint
+ * therefore costs one request, and their number is limited by the schedule of syncs. While there is
+ * no stream, the device syncs as often as without hints.
+ */
+import { newEventReader } from '../../api/event-stream.ts'
+import { timeAt } from '../../api/fields.ts'
+import { HINT_EVENT } from '../../api/device/hints.ts'
+import type { Account } from '../../api/port.ts'
+import type { StreamState } from '../../api/rest/status.ts'
+import { AppError, toAppError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+
+/** The shortest and the longest wait before another attempt, in milliseconds. */
+const [FIRST_MS, LONGEST_MS] = [1_000, 300_000]
+/** The wait before the server is asked again whether it has hints, if it is too old for them. */
+const OLD_MS = 3_600_000
+/** After this time of an open stream, the waits begin anew, in milliseconds. */
+const STABLE_MS = 30_000
+/** The longest life of a stream, in milliseconds. It is shorter than that of an access token. */
+const LIFE_MS = 3_000_000
+/** How much a stream's life varies, so that devices that began together do not renew together. */
+const JITTER = 0.1
+
+export interface HintFollower {
+  /** Opens the stream, if this device has an account and no stream. */
+  start(): void
+  /** Ends the stream. */
+  stop(): void
+  /** Returns the state for `status`. */
+  state(): StreamState
+  /** Whether hints arrive. */
+  isOpen(): boolean
+}
+
+/** Calls `act` after `ms` milliseconds. Returns a function that cancels the call. */
+const afterMs = (ms: number, act: () => void): (() => void) => {
+  const timer = setTimeout(act, ms)
+  return () => clearTimeout(timer)
+}
+
+/**
+ * Creates the stream, which is not open yet.
+ * @param of `account` returns the account of this device, or null while it has none; `onHint` is
+ *   called for each hint, and when the stream opens; `now` returns Unix milliseconds
+ */
+export function newHintFollower(of: {
+  readonly account: () => Account | null
+  readonly onHint: () => void
+  readonly now: () => number
+  readonly log: Log
+  readonly after?: typeof afterMs
+  readonly random?: () => number
+}): HintFollower {
+  const { account, onHint, now, log, after = afterMs, random = Math.random } = of
+  let isRunning = false
+  /** When the stream opened, Unix milliseconds; null while it is not open. */
+  let openedAt: number | null = null
+  /** Since when there is no stream, and why. */
+  let without: { readonly since: number; readonly reason: string | null } = {
+    since: now(),
+    reason: null,
+  }
+  let failures = 0
+  let cancel: () => void = () => undefined
+  /** Ends the stream that is open or being opened. */
+  let cut: (() => void) | null = null
+
+  function opened(): void {
+    if (openedAt !== null) return
+    log('info', 'changes arrive by a stream')
+    openedAt = now()
+    onHint()
+  }
+
+  function closed(error: AppError | null): void {
+    if (openedAt === null) {
+      without = { ...without, reason: error?.message ?? without.reason }
+      return
+    }
+    log('info', 'the stream of changes ended', error === null ? {} : { cause: error })
+    if (now() - openedAt >= STABLE_MS) failures = 0
+    without = { since: now(), reason: error?.message ?? null }
+    openedAt = null
+  }
+
+  /** Reads one stream to its end. */
+  async function read(from: Account): Promise<void> {
+    let isCut = false
+    cut = () => {
+      isCut = true
+    }
+    const { body } = await from.hints.follow({})
+    if (typeof body === 'string' || body instanceof Uint8Array)
+      throw new AppError('backend_error', 'The account server sent no stream of hints.')
+    const bytes = body[Symbol.asyncIterator]()
+    const leave = () => void bytes.return?.()
+    if (isCut) return leave()
+    cut = leave
+    const cancelLife = after(LIFE_MS * (1 - JITTER * random()), leave)
+    const events = newEventReader()
+    try {
+      for (;;) {
+        const { done, value } = await bytes.next()
+        if (done === true) return
+        for (const { name } of events(value)) {
+          if (name === HINT_EVENT.open) opened()
+          else if (name === HINT_EVENT.changed && openedAt !== null) onHint()
+          // The client of the server adds it if the stream breaks off (`api/stream-relay.ts`).
+          else if (name === HINT_EVENT.error)
+            throw new AppError('backend_error', 'The stream broke off.')
+        }
+      }
+    } finally {
+      cancelLife()
+    }
+  }
+
+  function begin(): void {
+    cancel()
+    if (!isRunning || cut !== null) return
+    const from = account()
+    if (from === null) return
+    void read(from)
+      .then(
+        () => null,
+        (cause: unknown) => toAppError(cause),
+      )
+      .then((error) => {
+        cut = null
+        closed(error)
+        if (!isRunning) return
+        const isOld = error?.code === 'no_such_route'
+        const ms = isOld ? OLD_MS : Math.min(FIRST_MS * 2 ** failures, LONGEST_MS)
+        failures += 1
+        cancel = after(ms * (0.5 + random()), begin)
+      })
+  }
+
+  return {
+    start() {
+      isRunning = true
+      failures = 0
+      begin()
+    },
+    stop() {
+      isRunning = false
+      cancel()
+      cut?.()
+    },
+    isOpen: () => openedAt !== null,
+    state: () =>
+      openedAt === null
+        ? { state: 'closed', since: timeAt(without.since), reason: without.reason }
+        : { state: 'open', since: timeAt(openedAt), reason: null },
+  }
+}
