@@ -14,9 +14,15 @@ import { type LocalSubject, openSubject } from '../subject.ts'
 const STATEMENTS: readonly [
   request: string,
   count: number,
-  call: (of: { account: Account; id: string; since: string }) => Promise<unknown>,
+  call: (of: {
+    account: Account
+    id: string
+    since: string
+    renew: () => Promise<unknown>
+  }) => Promise<unknown>,
 ][] = [
   ['a sync without news', 2, ({ account, since }) => account.changes.read({ since })],
+  ['renew the session', 1, ({ renew }) => renew()],
   ['read the profile', 2, ({ account }) => account.profile.read({})],
   ['read a connection', 2, ({ account, id }) => account.connections.read({ id })],
   ['list connections', 3, ({ account }) => account.connections.list({})],
@@ -25,7 +31,7 @@ const STATEMENTS: readonly [
 
 describe('statements of a request on PostgreSQL', { skip: withoutPostgres }, () => {
   let subject: LocalSubject
-  let of: { account: Account; id: string; since: string }
+  let of: { account: Account; id: string; since: string; renew: () => Promise<unknown> }
 
   before(async () => {
     subject = await openSubject(await newPostgresPlace())
@@ -40,7 +46,9 @@ describe('statements of a request on PostgreSQL', { skip: withoutPostgres }, () 
       refreshToken: () => enrolment.session.refresh_token,
     })
     const { since } = await account.changes.read({})
-    of = { account, id, since: since! }
+    const { refresh_token } = enrolment.session
+    const renew = () => subject.server.door(keys.auth).session.renew({ body: { refresh_token } })
+    of = { account, id, since: since!, renew }
   })
   after(() => subject.close())
 
