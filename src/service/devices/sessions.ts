@@ -34,8 +34,6 @@ const ACCESS_MS = 3_600_000
 const BESIDE_MS = 5 * 60_000
 /** How many unproven sessions a device may have. */
 const MOST_UNPROVEN = 20
-/** The precision of `last_seen_at`, in milliseconds. It avoids a write for every request. */
-const SEEN_MS = 60_000
 
 const newSecret = () => randomBytes(32).toString('base64url')
 const hashed = (secret: string) => hash('sha256', secret, 'hex')
@@ -128,8 +126,6 @@ interface Presented extends ProofUse {
   /** RFC 7638 thumbprint of the proof's key. */
   readonly thumbprint: string
   readonly at: number
-  /** `last_seen_at` is renewed if it is not later than this. */
-  readonly seenBefore: number
 }
 
 const sessionOf = (db: QueryCreator<Schema>, { tokenHash, thumbprint, at }: Presented) =>
@@ -164,34 +160,13 @@ const readSessionWithUse = compiledOnce((db, of: Presented) =>
         .onConflict((conflict) => conflict.doNothing())
         .returning('used_proofs.id as use_id'),
     )
-    .with('seen', (query) =>
-      query
-        .updateTable('sessions')
-        .from(['session', 'used'])
-        .set((is) => ({
-          last_seen_at: is
-            .case()
-            .when('sessions.last_seen_at', '<=', of.seenBefore)
-            .then(of.at)
-            .else(is.ref('sessions.last_seen_at'))
-            .end(),
-          proven: 1,
-        }))
-        .whereRef('sessions.id', '=', 'session.id')
-        .where((is) =>
-          is.or([
-            is('sessions.last_seen_at', '<=', of.seenBefore),
-            is('sessions.proven', '=', is.lit(0)),
-          ]),
-        ),
-    )
     .selectFrom('session')
     .leftJoin('used', (join) => join.onTrue())
     .selectAll('session')
     .select('use_id'),
 )
 
-const noteSeen = compiledOnce((db, { id, at }: { readonly id: string; readonly at: number }) =>
+const noteProven = compiledOnce((db, { id, at }: { readonly id: string; readonly at: number }) =>
   db.updateTable('sessions').set({ last_seen_at: at, proven: 1 }).where('id', '=', id),
 )
 
@@ -202,17 +177,16 @@ const noteSeen = compiledOnce((db, { id, at }: { readonly id: string; readonly a
  * @returns `use_id` is null if the use was not recorded, because it is not the first
  */
 async function sessionWithUse(
-  { db, writesInWith }: Pick<ServiceContext, 'db' | 'writesInWith'>,
+  { db, writesInWith, lastSeen }: Pick<ServiceContext, 'db' | 'writesInWith' | 'lastSeen'>,
   of: Presented,
 ) {
-  if (writesInWith) return (await readSessionWithUse(db, of))[0]
-  const [row] = await readSession(db, of)
-  if (row === undefined) return undefined
-  const [use] = await recordUse(db, of)
-  const at = row.last_seen_at <= of.seenBefore ? of.at : row.last_seen_at
-  if (use !== undefined && (at !== row.last_seen_at || row.proven === 0))
-    await noteSeen(db, { id: row.id, at })
-  return { ...row, use_id: use?.id ?? null }
+  const [found] = await (writesInWith ? readSessionWithUse(db, of) : readSession(db, of))
+  if (found === undefined) return undefined
+  const use_id = 'use_id' in found ? found.use_id : ((await recordUse(db, of))[0]?.id ?? null)
+  const { proven, ...row } = { ...found, use_id }
+  if (use_id !== null && proven === 0) await noteProven(db, { id: row.id, at: of.at })
+  else if (use_id !== null) lastSeen.note(row)
+  return row
 }
 
 /**
@@ -220,7 +194,7 @@ async function sessionWithUse(
  * @throws AppError `invalid_token`
  */
 export async function authenticate(
-  { db, now, writesInWith }: Pick<ServiceContext, 'db' | 'now' | 'writesInWith'>,
+  ground: Pick<ServiceContext, 'db' | 'now' | 'writesInWith' | 'lastSeen'>,
   proofs: Proofs,
   { token, proof }: { token: string; proof: Proof | null },
 ): Promise<CallerSession & { scope: 'session' | 'device' }> {
@@ -235,22 +209,17 @@ export async function authenticate(
     )
   // The proof is verified first, because that needs no query.
   const shown = await proofs.verify(proof, token)
-  const at = now()
   const use = proofs.useOf(shown)
-  const row = await sessionWithUse(
-    { db, writesInWith },
-    {
-      tokenHash: hashed(token),
-      thumbprint: shown.thumbprint,
-      at,
-      seenBefore: at - SEEN_MS,
-      ...use,
-    },
-  )
+  const row = await sessionWithUse(ground, {
+    tokenHash: hashed(token),
+    thumbprint: shown.thumbprint,
+    at: ground.now(),
+    ...use,
+  })
   // A token that is bound to another key gets the same error, so that the error reveals nothing
   // about a stolen token.
   if (row === undefined) throw ended()
-  if (row.kind === 'machine') await requireActiveMachine(db, row.account_id)
+  if (row.kind === 'machine') await requireActiveMachine(ground.db, row.account_id)
   if (row.use_id === null) throw await proofs.unrecorded(use)
   return {
     account: row.account_id,
