@@ -40,10 +40,6 @@ export const personOf = (n: number) => ({
 const filler = (length: number) =>
   `substr(repeat(md5('filler' || n), ${Math.ceil(length / 32)}), 1, ${length})`
 
-/** Longer text, which PostgreSQL cannot compress much, as real keys and signatures. */
-const longFiller = (length: number) =>
-  `substr(${Array.from({ length: Math.ceil(length / 32) }, (_, i) => `md5(n || 'filler ${i}')`).join(' || ')}, 1, ${length})`
-
 const acc = (n: string) => `'acc_0' || substr(md5('account ' || (${n})), 1, 25)`
 const id = (prefix: string, n: string, k = `'00'`) =>
   `'${prefix}_' || lpad((${n})::text, 24, '0') || lpad((${k})::text, 2, '0')`
@@ -62,32 +58,35 @@ function statements(accounts: number, connections: number, at: number): string[]
   const before = at - DAY_MS
   const hex = (text: string) => `encode(sha256((${text})::bytea), 'hex')`
   return [
-    `insert into accounts (id, kind, display_name) select ${acc('n')}, 'person', 'Person ' || n from ${each}`,
+    `insert into accounts (id, kind, display_name, profile)
+      select ${acc('n')}, 'person', 'Person ' || n, ${filler(355)} from ${each}`,
     `insert into emails (address, account_id, is_primary, verified_at, id)
       select 'person-' || n || '@example.org', ${acc('n')}, 1, ${before}, ${id('eml', 'n')} from ${each}`,
     `insert into devices (id, account_id, name, platform, auth_kid, created_at, approved_at, seal_key)
-      select ${id('dev', 'n')}, ${acc('n')}, 'laptop', 'linux', '${KID}', ${before}, ${before}, ${longFiller(1622)} from ${each}`,
+      select ${id('dev', 'n')}, ${acc('n')}, 'laptop', 'linux', '${KID}', ${before}, ${before}, ${filler(1622)} from ${each}`,
     `insert into sessions (id, account_id, device_id, refresh_hash, created_at, last_seen_at, proven)
       select ${id('ses', 'n')}, ${acc('n')}, ${id('dev', 'n')}, ${hex(`'refresh-' || n`)}, ${before}, ${before}, 1 from ${each}`,
     `insert into access_tokens (hash, session_id, expires_at)
       select ${hex(`'token-' || n`)}, ${id('ses', 'n')}, ${soon} from ${each}`,
     `insert into sync_marks select ${acc('n')}, ${before}, n, n, n, n, n, n from ${each}`,
-    `insert into key_log_entries select ${acc('n')}, 0, ${longFiller(2800)}, ${before} from ${each}`,
+    `insert into key_log_entries select ${acc('n')}, 0, ${filler(882)}, ${before} from ${each}`,
     `insert into connections (id, epoch, created_at) select ${id('con', 'n', 'k')}, 1, ${before} from ${eachOpened}`,
     `insert into memberships (account_id, connection_id, role, name, favorite, updated_at)
       select ${acc('n')}, ${id('con', 'n', 'k')}, 'owner', 'A friend', 0, ${before} from ${eachOpened}`,
     `insert into memberships (account_id, connection_id, role, name, favorite, updated_at)
       select ${acc(other)}, ${id('con', 'n', 'k')}, 'member', 'A friend', 0, ${before} from ${eachOpened}`,
-    `insert into roster_entries select ${id('con', 'n', 'k')}, seq, ${filler(900)} from ${eachOpened}, generate_series(0, 1) as seq`,
-    `insert into envelopes (connection_id, epoch, recipient, envelope)
-      select ${id('con', 'n', 'k')}, 1, ${id('dev', 'n')}, ${filler(1800)} from ${eachOpened}`,
-    `insert into envelopes (connection_id, epoch, recipient, envelope)
-      select ${id('con', 'n', 'k')}, 1, ${id('dev', other)}, ${filler(1800)} from ${eachOpened}`,
-    `insert into invitations (id, connection_id, connection_name, from_account, to_account, state, consent, created_at, expires_at)
-      select ${id('inv', 'n', 'k')}, ${id('con', 'n', 'k')}, 'A friend', ${acc('n')}, ${acc(other)}, 'approved', 2, ${before}, ${before} from ${eachOpened}`,
+    `insert into roster_entries select ${id('con', 'n', 'k')}, seq, ${filler(1186)} from ${eachOpened}, generate_series(0, 1) as seq`,
+    `insert into roster_accounts (connection_id, account_hash)
+      select ${id('con', 'n', 'k')}, ${hex(`${acc(other)} || side`)} from ${eachOpened}, generate_series(0, 1) as side`,
+    `insert into envelopes (connection_id, epoch, recipient, envelope, sender)
+      select ${id('con', 'n', 'k')}, 1, ${id('dev', 'n')}, ${filler(1814)}, ${id('dev', 'n')} from ${eachOpened}`,
+    `insert into envelopes (connection_id, epoch, recipient, envelope, sender)
+      select ${id('con', 'n', 'k')}, 1, ${id('dev', other)}, ${filler(1814)}, ${id('dev', 'n')} from ${eachOpened}`,
+    `insert into invitations (id, connection_id, connection_name, from_account, to_account, state, consent, created_at, expires_at, consent_jws)
+      select ${id('inv', 'n', 'k')}, ${id('con', 'n', 'k')}, 'A friend', ${acc('n')}, ${acc(other)}, 'approved', 2, ${before}, ${before}, ${filler(647)} from ${eachOpened}`,
     `insert into trust_cards (account_id, watched_id, created_at) select ${acc('n')}, ${acc(other)}, ${before} from ${eachOpened} where k <= 2`,
     `insert into notifications (id, account_id, kind, title, body, data, created_at)
-      select ${id('ntf', 'n', 'k')}, ${acc('n')}, 'member_joined', 'A member joined', ${filler(120)}, '{"connection_id":"' || ${id('con', 'n', 'k')} || '"}', ${before} from ${eachOpened}`,
+      select ${id('ntf', 'n', 'k')}, ${acc('n')}, 'member_joined', ${filler(30)}, ${filler(87)}, '{"connection_id":"' || ${id('con', 'n', 'k')} || '","x":"' || ${filler(87)} || '"}', ${before} from ${eachOpened}`,
     `insert into verifications select ${acc('n')}, ${id('ver', 'n', 'k')}, ${filler(300)} from ${eachOpened}`,
   ]
 }

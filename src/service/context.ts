@@ -13,6 +13,7 @@ import type { Mail } from './mail/mailer.ts'
 import type { ReceiptKey } from './db/server-secrets.ts'
 import type { Schema } from './db/schema.ts'
 import type { SeenOnce } from './db/seen-once.ts'
+import type { LastSeen } from './devices/last-seen.ts'
 
 export interface ServiceContext {
   readonly db: Kysely<Schema>
@@ -29,6 +30,7 @@ export interface ServiceContext {
   /** How much of a key log or a roster one answer may contain. */
   readonly logPages: PageLimits
   readonly seenOnce: SeenOnce
+  readonly lastSeen: LastSeen
   /** Whether `with` queries of the database may write. */
   readonly writesInWith: boolean
   /**

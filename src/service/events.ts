@@ -51,7 +51,7 @@ export interface InvitationTarget {
 
 /** Changes of an account and its keys. */
 type AccountEvent =
-  /** A device of the account enrolled, or renewed its session. */
+  /** A device enrolled. Or it renewed its session, and an organisation has invited the account. */
   | ({ readonly type: 'account.signed_in' } & OfAccount)
   /** A mailbox was confirmed. `primary`: the previous primary address; null if there was none. */
   | ({

@@ -36,6 +36,7 @@ import type { Proof } from './devices/proofs.ts'
 import { newReach } from './db/faults.ts'
 import { lazyReceiptKey } from './db/server-secrets.ts'
 import { newSeenOnce } from './db/seen-once.ts'
+import { newLastSeen } from './devices/last-seen.ts'
 import type { WordBuilder, WordSizes } from './guests/word-builder.ts'
 
 /** What the caller of a request may do. */
@@ -155,6 +156,7 @@ export async function openService(of: {
     const db = await queriesOver(engine)
     const receiptKey = lazyReceiptKey(db)
     const seenOnce = newSeenOnce({ db, background, now })
+    const lastSeen = newLastSeen({ db, background, now, signal: closing.signal })
     const { writesInWith } = engine
     const { mailedCodes = { ofServer: 1000, ofDomain: null }, retention = RETENTION_DEFAULTS } = of
     const limits = { mailedCodes, retention }
@@ -175,8 +177,8 @@ export async function openService(of: {
       { db, background, mail },
       onceMade(async () => (await import('./subscribers.ts')).subscribers(whole)),
     )
-    const made = { db, receiptKey, mail, events, operator, assistant, background, seenOnce, scrub }
-    const whole: ServiceContext = { ...made, logPages, ...settings }
+    const made = { db, receiptKey, mail, events, operator, assistant, background, scrub }
+    const whole: ServiceContext = { ...made, seenOnce, lastSeen, logPages, ...settings }
     return whole
   }
   const closing = new AbortController()

@@ -17,6 +17,7 @@ import type { Schema } from '../../src/service/db/schema.ts'
 import { connect, enrol, opening, stampOf, type Person } from './person.ts'
 import { openSubject, PUBLIC_URL, type LocalSubject, type Place } from './subject.ts'
 import { rejects } from '../rejects.ts'
+import { until } from '../until.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -217,7 +218,6 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
       const { session } = enrolment
       const start = subject.clock.ms
       const seen = async () => {
-        await account.context.read({})
         const row = await hand.db
           .selectFrom('sessions')
           .select('last_seen_at')
@@ -225,10 +225,31 @@ export function serviceSuite(name: string, engine: EngineUnderTest): void {
           .executeTakeFirstOrThrow()
         return row.last_seen_at - start
       }
-      subject.clock.ms = start + 59_999
-      assert.equal(await seen(), 0)
-      subject.clock.ms = start + 60_000
+      // The first use also stores that the device has its key.
+      await account.context.read({})
+      for (const ms of [59_999, 60_000]) {
+        subject.clock.ms = start + ms
+        await account.context.read({})
+      }
+      // No request waits for it.
+      await until('the last use', async () => (await seen()) !== 0)
       assert.equal(await seen(), 60_000)
+    })
+
+    test('a server that stops records the last uses', async () => {
+      const { account, enrolment, keys } = await enrol(subject.server)
+      const { session } = enrolment
+      await account.context.read({})
+      const replica = await openSubject(place)
+      replica.clock.ms = subject.clock.ms + MINUTE
+      await replica.server.account({ ...session, keys }).context.read({})
+      await replica.close()
+      const row = await hand.db
+        .selectFrom('sessions')
+        .select('last_seen_at')
+        .where('id', '=', session.session_id)
+        .executeTakeFirstOrThrow()
+      assert.equal(row.last_seen_at, replica.clock.ms)
     })
 
     test('words find one stamp: the device signs again under another id', async () => {

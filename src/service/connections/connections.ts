@@ -20,7 +20,10 @@ import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
 import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
-/** Selects the connections of an account. */
+/**
+ * Selects the connections of an account, with its own role and name. The name is the same in each
+ * row, so the database reads it once.
+ */
 const seenBy = (db: QueryCreator<Schema>, account: string) =>
   db
     .selectFrom('memberships as own')
@@ -36,7 +39,15 @@ const seenBy = (db: QueryCreator<Schema>, account: string) =>
       'ended_at',
       'created_at',
       'updated_at',
+      'own.role as own_role',
     ])
+    .select((of) =>
+      of
+        .selectFrom('accounts as caller')
+        .select('caller.display_name')
+        .where('caller.id', '=', account)
+        .as('own_name'),
+    )
     .where('own.account_id', '=', account)
 
 type State = Connection['state']
@@ -99,8 +110,8 @@ const PAGES = {
 type Row = Awaited<ReturnType<ReturnType<typeof seenBy>['executeTakeFirstOrThrow']>>
 
 /**
- * Selects what belongs to connections: their members, the people who are invited to them, and the
- * account's tags. They are one query: three queries would each wait for the connection, and
+ * Selects what belongs to connections: their other members, the people who are invited to them, and
+ * the account's tags. They are one query: three queries would each wait for the connection, and
  * PostgreSQL would plan each of them.
  */
 const partsIn = (
@@ -118,6 +129,7 @@ const partsIn = (
     ])
     .select(sql<Member['role'] | null>`role`.as('role'))
     .where('connection_id', 'in', ids)
+    .where('account_id', '!=', account)
     .unionAll(
       occupyingInvitations(db, ids, at)
         .clearSelect()
@@ -144,25 +156,26 @@ const partsOf = compiledOnce((db, of: { ids: readonly string[]; account: string;
   partsIn(db, of).orderBy('part_id'),
 )
 
-/** Selects a connection once for each of its parts; there is at least the account's membership. */
+/** Selects a connection once for each of its parts, or once without one. */
 const oneWithParts = compiledOnce(
   (db, { id, account, at }: { id: string; account: string; at: number }) =>
     db
       .with('own', (query) => seenBy(query, account).where('id', '=', id))
       .with('parts', (query) => partsIn(query, { ids: [id], account, at }))
       .selectFrom('own')
-      .innerJoin('parts', 'parts.connection_id', 'own.id')
+      .leftJoin('parts', 'parts.connection_id', 'own.id')
       .selectAll()
       .orderBy('part_id'),
 )
 
 /**
  * Converts a row to a resource.
- * @param parts its members, invited people and the account's tags
+ * @param account the account that reads it
+ * @param parts its other members, invited people and the account's tags
  */
-function resource(row: Row, parts: readonly Part[]): Connection {
-  const active = parts
-    .filter(({ part }) => part === 'member')
+function resource(row: Row, account: string, parts: readonly Part[]): Connection {
+  const own = { part_id: account, display_name: row.own_name, role: row.own_role }
+  const active = [own, ...parts.filter(({ part }) => part === 'member')]
     .map(({ part_id: id, display_name, role }): Member => ({
       id,
       user_id: id,
@@ -170,6 +183,7 @@ function resource(row: Row, parts: readonly Part[]): Connection {
       role: role as Member['role'],
       state: 'active',
     }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
   const invited = parts.filter(({ part }) => part === 'invited')
   const all = [...active, ...invitedIn(invited.map((one) => ({ ...one, id: one.part_id })))]
   return {
@@ -200,7 +214,7 @@ async function resources(
   if (rows.length === 0) return []
   const parts = await partsOf(db, { ids: rows.map(({ id }) => id), account, at })
   const byConnection = Map.groupBy(parts, ({ connection_id }) => connection_id)
-  return rows.map((row) => resource(row, byConnection.get(row.id) ?? []))
+  return rows.map((row) => resource(row, account, byConnection.get(row.id) ?? []))
 }
 
 /**
@@ -215,7 +229,8 @@ export async function readConnection(
   requireId(CONNECTION_PREFIX, id, 'connection')
   const rows = await oneWithParts(db, { id, account, at: now() })
   if (rows[0] === undefined) throw notFound('connection')
-  return resource(rows[0], rows)
+  const parts = rows.filter(({ part }) => part !== null) as readonly Part[]
+  return resource(rows[0], account, parts)
 }
 
 /** Stores the given values. If all of them equal the stored values, `updated_at` stays the same. */

@@ -20,6 +20,7 @@ import { accountVersion12 } from './migrations/012-used-proofs.ts'
 import { accountVersion13 } from './migrations/013-sync-marks.ts'
 import { accountVersion14 } from './migrations/014-public-words.ts'
 import { accountVersion15 } from './migrations/015-retention.ts'
+import { accountVersion16 } from './migrations/016-used-proofs-in-order.ts'
 
 type AccountMigrations = readonly [AccountMigration, ...AccountMigration[]]
 
@@ -33,6 +34,7 @@ export const ACCOUNT_MIGRATIONS: AccountMigrations = [
   accountVersion13,
   accountVersion14,
   accountVersion15,
+  accountVersion16,
 ]
 
 export const ACCOUNT_VERSIONS = supportedBy(ACCOUNT_MIGRATIONS)

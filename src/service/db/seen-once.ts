@@ -22,34 +22,24 @@ export interface SeenOnce {
   sweep(): void
 }
 
-interface Sweeping {
+export function newSeenOnce(of: {
   db: Kysely<Schema>
   background: Background
   now: () => number
-}
-
-/** Returns a function that deletes expired rows of a table in the background, once a minute. */
-export const newExpirySweep = (
-  of: Sweeping,
-  table: 'seen_once' | 'used_proofs',
-  name: Schema['leases']['name'],
-): (() => void) =>
-  newSweep(of, {
-    name,
+}): SeenOnce {
+  const { db } = of
+  const sweep = newSweep(of, {
+    name: 'sweep of used assertions',
     everyMs: SWEEP_MS,
     batch: (at, most) =>
-      of.db
-        .deleteFrom(table)
+      db
+        .deleteFrom('seen_once')
         .where('expires_at', '<=', at)
         .where('id', 'in', (query) =>
-          query.selectFrom(table).select('id').where('expires_at', '<=', at).limit(most),
+          query.selectFrom('seen_once').select('id').where('expires_at', '<=', at).limit(most),
         )
         .executeTakeFirstOrThrow(),
   })
-
-export function newSeenOnce(of: Sweeping): SeenOnce {
-  const { db } = of
-  const sweep = newExpirySweep(of, 'seen_once', 'sweep of used assertions')
 
   return {
     sweep,

@@ -5,13 +5,14 @@
  * accepted again after PostgreSQL has emptied that table (`db/proof-epochs.ts`).
  */
 import { createHmac, hash } from 'node:crypto'
+import { LEEWAY_S } from '../../crypto/jose/jwt.ts'
 import { verifyProof } from '../../crypto/jose/dpop.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
 import { compiledOnce } from '../db/compiled.ts'
 import { newProofEpochs } from '../db/proof-epochs.ts'
-import { newExpirySweep } from '../db/seen-once.ts'
+import { newSweep } from '../db/sweeps.ts'
 
 /** A nonce is valid for at least this long and at most twice as long, in milliseconds. */
 const SLOT_MS = 120_000
@@ -20,6 +21,15 @@ const TAG_BYTES = 6
 const TAG_LENGTH = 8
 /** How long a used proof is remembered, in milliseconds. Its `iat` is too old long before that. */
 const REPLAY_MS = 5 * 60_000
+const SWEEP_MS = 60_000
+
+/**
+ * Returns how the ids of uses begin whose proofs have this `iat`. So the ids of expired uses are
+ * together in the primary key. Servers before version 16 of the database store ids in hexadecimal,
+ * which sort before these.
+ * @param iat Unix seconds
+ */
+const idsAt = (iat: number) => `p${String(iat).padStart(11, '0')}`
 
 /**
  * The value of a DPoP header, and the request it belongs to. `path` is the route's path, without
@@ -36,6 +46,8 @@ export interface ValidProof {
   /** RFC 7638 thumbprint of the key. */
   readonly thumbprint: string
   readonly jti: string
+  /** When the proof was made, Unix seconds. */
+  readonly iat: number
   /** The epoch of the nonce. */
   readonly epoch: string
 }
@@ -103,7 +115,26 @@ export function newProofs({
   background,
 }: Pick<ServiceContext, 'db' | 'now' | 'publicUrl' | 'background'>): Proofs {
   const epochs = newProofEpochs(db)
-  const sweep = newExpirySweep({ db, background, now }, 'used_proofs', 'sweep of used proofs')
+  const sweep = newSweep(
+    { db, background, now },
+    {
+      name: 'sweep of used proofs',
+      everyMs: SWEEP_MS,
+      batch: (at, most) =>
+        db
+          .deleteFrom('used_proofs')
+          .where('id', 'in', (query) =>
+            query
+              .selectFrom('used_proofs')
+              .select('id')
+              // A device's clock may be ahead.
+              .where('id', '<', idsAt(Math.ceil((at - REPLAY_MS) / 1000) + LEEWAY_S))
+              .where('expires_at', '<=', at)
+              .limit(most),
+          )
+          .executeTakeFirstOrThrow(),
+    },
+  )
 
   const mac = (secret: Buffer, message: string, length: number) =>
     createHmac('sha256', secret).update(message).digest().subarray(0, length).toString('base64url')
@@ -147,10 +178,10 @@ export function newProofs({
     throw nonceRequired(nonce)
   }
 
-  const useOf: Proofs['useOf'] = ({ thumbprint, jti, epoch }) => {
+  const useOf: Proofs['useOf'] = ({ thumbprint, jti, iat, epoch }) => {
     sweep()
     return {
-      useId: hash('sha256', `proof ${thumbprint} ${jti}`, 'hex'),
+      useId: idsAt(iat) + hash('sha256', `proof ${thumbprint} ${jti}`, 'base64url'),
       useExpires: now() + REPLAY_MS,
       epoch,
     }
@@ -170,13 +201,13 @@ export function newProofs({
       try {
         const url = publicUrl() + path
         const at = Math.floor(now() / 1000)
-        const { thumbprint, jti, nonce } = await verifyProof(text, {
+        const { thumbprint, jti, iat, nonce } = await verifyProof(text, {
           method,
           url,
           accessToken,
           now: at,
         })
-        return { thumbprint, jti, epoch: await requireNonce(nonce) }
+        return { thumbprint, jti, iat, epoch: await requireNonce(nonce) }
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
         throw refused(`The DPoP proof is not valid: ${error.message}.`, error)

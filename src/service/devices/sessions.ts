@@ -35,8 +35,6 @@ const ACCESS_MS = 3_600_000
 const BESIDE_MS = 5 * 60_000
 /** How many unproven sessions a device may have. */
 const MOST_UNPROVEN = 20
-/** The precision of `last_seen_at`, in milliseconds. It avoids a write for every request. */
-const SEEN_MS = 60_000
 
 const newSecret = () => randomBytes(32).toString('base64url')
 const hashed = (secret: string) => hash('sha256', secret, 'hex')
@@ -129,8 +127,6 @@ interface Presented extends ProofUse {
   /** RFC 7638 thumbprint of the proof's key. */
   readonly thumbprint: string
   readonly at: number
-  /** `last_seen_at` is renewed if it is not later than this. */
-  readonly seenBefore: number
 }
 
 const sessionOf = (db: QueryCreator<Schema>, { tokenHash, thumbprint, at }: Presented) =>
@@ -165,34 +161,13 @@ const readSessionWithUse = compiledOnce((db, of: Presented) =>
         .onConflict((conflict) => conflict.doNothing())
         .returning('used_proofs.id as use_id'),
     )
-    .with('seen', (query) =>
-      query
-        .updateTable('sessions')
-        .from(['session', 'used'])
-        .set((is) => ({
-          last_seen_at: is
-            .case()
-            .when('sessions.last_seen_at', '<=', of.seenBefore)
-            .then(of.at)
-            .else(is.ref('sessions.last_seen_at'))
-            .end(),
-          proven: 1,
-        }))
-        .whereRef('sessions.id', '=', 'session.id')
-        .where((is) =>
-          is.or([
-            is('sessions.last_seen_at', '<=', of.seenBefore),
-            is('sessions.proven', '=', is.lit(0)),
-          ]),
-        ),
-    )
     .selectFrom('session')
     .leftJoin('used', (join) => join.onTrue())
     .selectAll('session')
     .select('use_id'),
 )
 
-const noteSeen = compiledOnce((db, { id, at }: { readonly id: string; readonly at: number }) =>
+const noteProven = compiledOnce((db, { id, at }: { readonly id: string; readonly at: number }) =>
   db.updateTable('sessions').set({ last_seen_at: at, proven: 1 }).where('id', '=', id),
 )
 
@@ -203,17 +178,16 @@ const noteSeen = compiledOnce((db, { id, at }: { readonly id: string; readonly a
  * @returns `use_id` is null if the use was not recorded, because it is not the first
  */
 async function sessionWithUse(
-  { db, writesInWith }: Pick<ServiceContext, 'db' | 'writesInWith'>,
+  { db, writesInWith, lastSeen }: Pick<ServiceContext, 'db' | 'writesInWith' | 'lastSeen'>,
   of: Presented,
 ) {
-  if (writesInWith) return (await readSessionWithUse(db, of))[0]
-  const [row] = await readSession(db, of)
-  if (row === undefined) return undefined
-  const [use] = await recordUse(db, of)
-  const at = row.last_seen_at <= of.seenBefore ? of.at : row.last_seen_at
-  if (use !== undefined && (at !== row.last_seen_at || row.proven === 0))
-    await noteSeen(db, { id: row.id, at })
-  return { ...row, use_id: use?.id ?? null }
+  const [found] = await (writesInWith ? readSessionWithUse(db, of) : readSession(db, of))
+  if (found === undefined) return undefined
+  const use_id = 'use_id' in found ? found.use_id : ((await recordUse(db, of))[0]?.id ?? null)
+  const { proven, ...row } = { ...found, use_id }
+  if (use_id !== null && proven === 0) await noteProven(db, { id: row.id, at: of.at })
+  else if (use_id !== null) lastSeen.note(row)
+  return row
 }
 
 /**
@@ -221,7 +195,7 @@ async function sessionWithUse(
  * @throws AppError `invalid_token`
  */
 export async function authenticate(
-  { db, now, writesInWith }: Pick<ServiceContext, 'db' | 'now' | 'writesInWith'>,
+  ground: Pick<ServiceContext, 'db' | 'now' | 'writesInWith' | 'lastSeen'>,
   proofs: Proofs,
   { token, proof }: { token: string; proof: Proof | null },
 ): Promise<CallerSession & { scope: 'session' | 'device' }> {
@@ -236,22 +210,17 @@ export async function authenticate(
     )
   // The proof is verified first, because that needs no query.
   const shown = await proofs.verify(proof, token)
-  const at = now()
   const use = proofs.useOf(shown)
-  const row = await sessionWithUse(
-    { db, writesInWith },
-    {
-      tokenHash: hashed(token),
-      thumbprint: shown.thumbprint,
-      at,
-      seenBefore: at - SEEN_MS,
-      ...use,
-    },
-  )
+  const row = await sessionWithUse(ground, {
+    tokenHash: hashed(token),
+    thumbprint: shown.thumbprint,
+    at: ground.now(),
+    ...use,
+  })
   // A token that is bound to another key gets the same error, so that the error reveals nothing
   // about a stolen token.
   if (row === undefined) throw ended()
-  if (row.kind === 'machine') await requireActiveMachine(db, row.account_id)
+  if (row.kind === 'machine') await requireActiveMachine(ground.db, row.account_id)
   if (row.use_id === null) throw await proofs.unrecorded(use)
   return {
     account: row.account_id,
@@ -282,9 +251,167 @@ const unknownSession = () =>
     headers: challenge('invalid_token'),
   })
 
+/** A refresh token with its proof, and the access token to be stored. */
+interface Renewal {
+  readonly refreshHash: string
+  /** RFC 7638 thumbprint of the proven key. */
+  readonly thumbprint: string
+  readonly tokenHash: string
+  readonly tokenExpires: number
+  readonly at: number
+}
+
+/** Selects the session of a refresh token, and an invitation of an organisation if there is one. */
+const renewable = (db: QueryCreator<Schema>, of: Pick<Renewal, 'refreshHash' | 'thumbprint'>) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('devices', 'devices.id', 'device_id')
+    .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
+    .select(['sessions.id', 'sessions.account_id', 'kind', 'device_id', 'sessions.created_at'])
+    .select((is) =>
+      is
+        .selectFrom('emails')
+        .innerJoin('organisation_invites', 'organisation_invites.email', 'address')
+        .select('organisation_invites.id')
+        .whereRef('emails.account_id', '=', 'sessions.account_id')
+        .where('state', '=', 'invited')
+        .limit(1)
+        .as('invite'),
+    )
+    .where('refresh_hash', '=', of.refreshHash)
+    .where('auth_kid', '=', of.thumbprint)
+    .where('revoked_at', 'is', null)
+
+const readRenewable = compiledOnce(
+  (db, of: { readonly refreshHash: string; readonly thumbprint: string }) => renewable(db, of),
+)
+
+/**
+ * Does in one statement what `renewInSteps` does, with the use of the proof, if the session belongs
+ * to this kind of account.
+ */
+const renewInWith = compiledOnce(
+  (db, of: Renewal & ProofUse & { readonly kind: Schema['accounts']['kind'] }) =>
+    db
+      .with('session', (query) => renewable(query, of))
+      .with('used', (query) =>
+        query
+          .insertInto('used_proofs')
+          .columns(['id', 'expires_at'])
+          .expression((is) =>
+            is
+              .selectFrom(['session', 'proof_epoch'])
+              .select([is.val(of.useId).as('id'), is.val(of.useExpires).as('expires_at')])
+              .where('epoch', '=', of.epoch)
+              .where('kind', '=', of.kind),
+          )
+          .onConflict((conflict) => conflict.doNothing())
+          .returning('used_proofs.id as use_id'),
+      )
+      .with('renewed', (query) =>
+        query
+          .updateTable('sessions')
+          .from(['session', 'used'])
+          .set({ last_seen_at: of.at, proven: 1 })
+          .whereRef('sessions.id', '=', 'session.id')
+          .returning('sessions.id as renewed_id'),
+      )
+      .with('replaced', (query) =>
+        query
+          .deleteFrom('sessions')
+          .using(['session', 'renewed'])
+          .whereRef('sessions.device_id', '=', 'session.device_id')
+          .where((is) =>
+            is('sessions.created_at', '<=', is('session.created_at', '-', is.lit(BESIDE_MS))),
+          ),
+      )
+      .with('expired', (query) =>
+        query
+          .deleteFrom('access_tokens')
+          .using(['session', 'renewed', 'sessions as own'])
+          .whereRef('own.device_id', '=', 'session.device_id')
+          .whereRef('access_tokens.session_id', '=', 'own.id')
+          .where('access_tokens.expires_at', '<=', of.at),
+      )
+      .with('opened', (query) =>
+        query
+          .insertInto('access_tokens')
+          .columns(['hash', 'session_id', 'expires_at'])
+          .expression((is) =>
+            is
+              .selectFrom('renewed')
+              .select([is.val(of.tokenHash).as('hash'), 'renewed_id as session_id'])
+              .select(is.val(of.tokenExpires).as('expires_at')),
+          ),
+      )
+      .selectFrom('session')
+      .leftJoin('used', (join) => join.onTrue())
+      .leftJoin('renewed', (join) => join.onTrue())
+      .select(['session.id', 'account_id', 'kind', 'invite', 'use_id', 'renewed_id']),
+)
+
+type Renewed = { readonly id: string; readonly account_id: string; readonly invite: string | null }
+
+async function renewAtOnce(
+  { db }: ServiceContext,
+  proofs: Proofs,
+  of: Renewal & ProofUse,
+): Promise<Renewed> {
+  let [row] = await renewInWith(db, { ...of, kind: 'person' })
+  if (row?.kind === 'machine') {
+    await requireActiveMachine(db, row.account_id)
+    ;[row] = await renewInWith(db, { ...of, kind: 'machine' })
+  }
+  if (row === undefined) throw unknownSession()
+  if (row.use_id === null) throw await proofs.unrecorded(of)
+  // The session was just deleted.
+  if (row.renewed_id === null) throw unknownSession()
+  return row
+}
+
+/**
+ * Renews a session, deletes the older sessions and the expired access tokens of the device, and
+ * stores the new access token.
+ * @param use records the use of the proof
+ */
+async function renewInSteps(
+  { db }: ServiceContext,
+  { refreshHash, thumbprint, tokenHash, tokenExpires, at }: Renewal,
+  use: () => Promise<void>,
+): Promise<Renewed> {
+  const [known] = await readRenewable(db, { refreshHash, thumbprint })
+  if (known === undefined) throw unknownSession()
+  if (known.kind === 'machine') await requireActiveMachine(db, known.account_id)
+  await use()
+  await db.transaction().execute(async (trx) => {
+    // The update locks the session, so that it cannot be deleted. It changes no row if the session
+    // was just deleted.
+    const row = await trx
+      .updateTable('sessions')
+      .set({ last_seen_at: at, proven: 1 })
+      .where('id', '=', known.id)
+      .returning('id')
+      .executeTakeFirst()
+    if (row === undefined) throw unknownSession()
+    // Deletes the device's older sessions, which this one replaces. Sessions opened at about the
+    // same time stay.
+    await trx
+      .deleteFrom('sessions')
+      .where('device_id', '=', known.device_id)
+      .where('created_at', '<=', known.created_at - BESIDE_MS)
+      .execute()
+    await dropExpired(trx, known.device_id, at)
+    await trx
+      .insertInto('access_tokens')
+      .values({ hash: tokenHash, session_id: known.id, expires_at: tokenExpires })
+      .execute()
+  })
+  return known
+}
+
 export const session = (ground: ServiceContext, proofs: Proofs): Open['session'] => ({
   renew: async ({ body }, { key, shown }: Visitor & Partial<Proven>) => {
-    const { db, events, now } = ground
+    const { events, now, writesInWith } = ground
     if (key === null)
       throw new AppError(
         'invalid_token',
@@ -292,41 +419,30 @@ export const session = (ground: ServiceContext, proofs: Proofs): Open['session']
         { headers: challenge('invalid_dpop_proof') },
       )
     const at = now()
-    const refreshHash = hashed(body.refresh_token)
-    const known = await db
-      .selectFrom('sessions')
-      .innerJoin('devices', 'devices.id', 'device_id')
-      .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
-      .select(['sessions.id', 'sessions.account_id', 'kind'])
-      .where('refresh_hash', '=', refreshHash)
-      .where('auth_kid', '=', key)
-      .where('revoked_at', 'is', null)
-      .executeTakeFirst()
-    if (known === undefined) throw unknownSession()
-    if (known.kind === 'machine') await requireActiveMachine(db, known.account_id)
-    if (shown !== undefined) await proofs.use(shown)
-    return events.transaction(async (trx) => {
-      // The update locks the session, so that it cannot be deleted. It changes no row if the
-      // session was just deleted.
-      const row = await trx
-        .updateTable('sessions')
-        .set({ last_seen_at: at, proven: 1 })
-        .where('id', '=', known.id)
-        .returning(['id', 'device_id', 'created_at'])
-        .executeTakeFirst()
-      if (row === undefined) throw unknownSession()
-      // Deletes the device's older sessions, which this one replaces. Sessions opened at about the
-      // same time stay.
-      await trx
-        .deleteFrom('sessions')
-        .where('device_id', '=', row.device_id)
-        .where('created_at', '<=', row.created_at - BESIDE_MS)
-        .execute()
-      await dropExpired(trx, row.device_id, at)
-      const access = await openAccess(trx, row.id, at)
-      await events.publish(trx, { type: 'account.signed_in', account: known.account_id, at })
-      return { session_id: row.id, refresh_token: body.refresh_token, ...access }
-    })
+    const access = newSecret()
+    const renewal: Renewal = {
+      refreshHash: hashed(body.refresh_token),
+      thumbprint: key,
+      tokenHash: hashed(access),
+      tokenExpires: at + ACCESS_MS,
+      at,
+    }
+    const { id, account_id, invite } =
+      writesInWith && shown !== undefined
+        ? await renewAtOnce(ground, proofs, { ...renewal, ...proofs.useOf(shown) })
+        : await renewInSteps(ground, renewal, async () => {
+            if (shown !== undefined) await proofs.use(shown)
+          })
+    if (invite !== null)
+      await events.transaction((trx) =>
+        events.publish(trx, { type: 'account.signed_in', account: account_id, at }),
+      )
+    return {
+      session_id: id,
+      refresh_token: body.refresh_token,
+      access_token: access,
+      access_expires_at: timeAt(renewal.tokenExpires),
+    }
   },
 })
 

@@ -31,6 +31,19 @@ test('a device is authenticated by one statement', { skip: withoutPostgres }, as
   assert.equal(query.mock.callCount(), 1)
 })
 
+/** Returns whether PostgreSQL has emptied the table of used proofs. */
+async function isEmptied(url: string): Promise<boolean> {
+  const client = new pg.Client(url)
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    const { rows } = await client.query('select id from used_proofs limit 1')
+    return rows.length === 0
+  } finally {
+    await client.end()
+  }
+}
+
 test('a proof that was used before a crash of PostgreSQL is not accepted after it', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.stop())
@@ -54,6 +67,8 @@ test('a proof that was used before a crash of PostgreSQL is not accepted after i
   const ended = new Promise((resolve) => victim.once('end', resolve))
   process.kill(rows[0]!.pid, 'SIGKILL')
   await ended
+  // Until then, another process of PostgreSQL may still answer.
+  await until('the recovery', () => isEmptied(url).catch(() => false))
 
   const answerOf = ({ authenticate }: typeof first) =>
     authenticate(proof).then(
