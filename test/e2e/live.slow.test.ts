@@ -49,7 +49,10 @@ test('an approval, a removal and a killed replica reach both daemons without a r
 
   /** Ada opens a connection for Bob, and Bob approves. Resolves when both have words. */
   async function connect(name: string): Promise<string> {
-    const { id } = await ada.call('POST /api/v1/connections', { name, invite: [{ email: bob.email }] })
+    const { id } = await ada.call('POST /api/v1/connections', {
+      name,
+      invite: [{ email: bob.email }],
+    })
     const invited = async () => {
       const { received } = (await bob.call('GET /api/v1/invitations')) as Json
       return received.find((one: Json) => one.connection_id === id)
