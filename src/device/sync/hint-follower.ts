@@ -20,7 +20,10 @@ const [FIRST_MS, LONGEST_MS] = [1_000, 300_000]
 const OLD_MS = 3_600_000
 /** After this time of an open stream, the waits begin anew, in milliseconds. */
 const STABLE_MS = 30_000
-/** The longest life of a stream, in milliseconds. It is shorter than that of an access token. */
+/**
+ * The age at which a stream is replaced by a new one, in milliseconds. It is shorter than the life
+ * of an access token.
+ */
 const LIFE_MS = 3_000_000
 /** How much a stream's life varies, so that devices that began together do not renew together. */
 const JITTER = 0.1
@@ -34,6 +37,11 @@ export interface HintFollower {
   state(): StreamState
   /** Whether hints arrive. */
   isOpen(): boolean
+}
+
+interface Reading {
+  /** Ends the stream. */
+  leave: () => void
 }
 
 /** Calls `act` after `ms` milliseconds. Returns a function that cancels the call. */
@@ -57,8 +65,12 @@ export function newHintFollower(of: {
 }): HintFollower {
   const { account, onHint, now, log, after = afterMs, random = Math.random } = of
   let isRunning = false
-  /** When the stream opened, Unix milliseconds; null while it is not open. */
-  let openedAt: number | null = null
+  /** The stream that is open; null if there is none. */
+  let live: Reading | null = null
+  /** The stream that is being opened; null if there is none. */
+  let next: Reading | null = null
+  /** When a stream opened after a time without one, Unix milliseconds. */
+  let openedAt = 0
   /** Since when there is no stream, and why. */
   let without: { readonly since: number; readonly reason: string | null } = {
     since: now(),
@@ -66,94 +78,91 @@ export function newHintFollower(of: {
   }
   let failures = 0
   let cancel: () => void = () => undefined
-  /** Ends the stream that is open or being opened. */
-  let cut: (() => void) | null = null
 
-  function opened(): void {
-    if (openedAt !== null) return
+  /** A stream has opened. The one before it, which it replaces, missed nothing until now. */
+  function opened(reading: Reading): void {
+    const before = live
+    live = reading
+    next = null
+    before?.leave()
+    cancel()
+    cancel = after(LIFE_MS * (1 - JITTER * random()), begin)
+    if (before !== null) return
     log('info', 'changes arrive by a stream')
     openedAt = now()
     onHint()
   }
 
-  function closed(error: AppError | null): void {
-    if (openedAt === null) {
+  /** A stream has ended, or could not be opened. */
+  function ended(reading: Reading, error: AppError | null): void {
+    if (reading === live) {
+      log('info', 'the stream of changes ended', error === null ? {} : { cause: error })
+      if (now() - openedAt >= STABLE_MS) failures = 0
+      without = { since: now(), reason: error?.message ?? null }
+      live = null
+    } else if (reading === next) {
       without = { ...without, reason: error?.message ?? without.reason }
-      return
-    }
-    log('info', 'the stream of changes ended', error === null ? {} : { cause: error })
-    if (now() - openedAt >= STABLE_MS) failures = 0
-    without = { since: now(), reason: error?.message ?? null }
-    openedAt = null
+      next = null
+    } else return
+    if (!isRunning || next !== null) return
+    const isOld = error?.code === 'no_such_route'
+    const ms = isOld ? OLD_MS : Math.min(FIRST_MS * 2 ** failures, LONGEST_MS)
+    failures += 1
+    cancel()
+    cancel = after(ms * (0.5 + random()), begin)
   }
 
-  /** Reads one stream to its end. */
-  async function read(from: Account): Promise<void> {
-    let isCut = false
-    cut = () => {
-      isCut = true
-    }
+  /** Reads a stream to its end. */
+  async function read(from: Account, reading: Reading): Promise<void> {
     const { body } = await from.hints.follow({})
     if (typeof body === 'string' || body instanceof Uint8Array)
       throw new AppError('backend_error', 'The account server sent no stream of hints.')
     const bytes = body[Symbol.asyncIterator]()
-    const leave = () => void bytes.return?.()
-    if (isCut) return leave()
-    cut = leave
-    const cancelLife = after(LIFE_MS * (1 - JITTER * random()), leave)
+    reading.leave = () => void bytes.return?.()
+    if (!isRunning) return reading.leave()
     const events = newEventReader()
-    try {
-      for (;;) {
-        const { done, value } = await bytes.next()
-        if (done === true) return
-        for (const { name } of events(value)) {
-          if (name === HINT_EVENT.open) opened()
-          else if (name === HINT_EVENT.changed && openedAt !== null) onHint()
-          // The client of the server adds it if the stream breaks off (`api/stream-relay.ts`).
-          else if (name === HINT_EVENT.error)
-            throw new AppError('backend_error', 'The stream broke off.')
-        }
+    for (;;) {
+      const { done, value } = await bytes.next()
+      if (done === true) return
+      for (const { name } of events(value)) {
+        if (name === HINT_EVENT.open && reading === next) opened(reading)
+        else if (name === HINT_EVENT.changed && reading === live) onHint()
+        // The client of the server adds it if the stream breaks off (`api/stream-relay.ts`).
+        else if (name === HINT_EVENT.error)
+          throw new AppError('backend_error', 'The stream broke off.')
       }
-    } finally {
-      cancelLife()
     }
   }
 
   function begin(): void {
-    cancel()
-    if (!isRunning || cut !== null) return
+    if (!isRunning || next !== null) return
     const from = account()
     if (from === null) return
-    void read(from)
-      .then(
-        () => null,
-        (cause: unknown) => toAppError(cause),
-      )
-      .then((error) => {
-        cut = null
-        closed(error)
-        if (!isRunning) return
-        const isOld = error?.code === 'no_such_route'
-        const ms = isOld ? OLD_MS : Math.min(FIRST_MS * 2 ** failures, LONGEST_MS)
-        failures += 1
-        cancel = after(ms * (0.5 + random()), begin)
-      })
+    cancel()
+    const reading: Reading = { leave: () => undefined }
+    next = reading
+    void read(from, reading).then(
+      () => ended(reading, null),
+      (cause: unknown) => ended(reading, toAppError(cause)),
+    )
   }
 
   return {
     start() {
       isRunning = true
+      if (live !== null) return
       failures = 0
       begin()
     },
     stop() {
       isRunning = false
       cancel()
-      cut?.()
+      live?.leave()
+      next?.leave()
     },
-    isOpen: () => openedAt !== null,
+    isOpen: () => live !== null,
     state: () =>
-      openedAt === null
+      live === null
         ? { state: 'closed', since: timeAt(without.since), reason: without.reason }
         : { state: 'open', since: timeAt(openedAt), reason: null },
   }

@@ -12,7 +12,7 @@ const LIFE_MS = 3_600_000
 const GROUPS = 20
 
 export interface Hub {
-  /** Opens a stream. An earlier one of the same session ends. */
+  /** Opens a stream. A session has two at most, and a third one ends the first. */
   open(of: { account: string; session: string }): HintStream
   /** Passes a hint to the streams of an account. */
   changed(account: string, parts: readonly SyncPart[]): void
@@ -26,7 +26,6 @@ export interface Hub {
 
 /** Creates the hub. Its timer does not keep the process running. */
 export function newHub(): Hub {
-  const bySession = new Map<string, HintStream>()
   const byAccount = new Map<string, Set<HintStream>>()
   /** The streams by the group of their heartbeat, with the number of heartbeats that are left. */
   const groups = Array.from({ length: GROUPS }, () => new Map<HintStream, number>())
@@ -43,18 +42,21 @@ export function newHub(): Hub {
   }, HINT_BEAT_MS / GROUPS).unref()
 
   function remove(stream: HintStream): void {
-    if (bySession.get(stream.session) === stream) bySession.delete(stream.session)
     const ofAccount = byAccount.get(stream.account)
     ofAccount?.delete(stream)
     if (ofAccount?.size === 0) byAccount.delete(stream.account)
     for (const group of groups) group.delete(stream)
   }
 
+  /** Returns the streams of a session, oldest first. Two may be open while a device replaces one. */
+  const ofSession = ({ account, session }: { account: string; session: string }) =>
+    [...(byAccount.get(account) ?? [])].filter((stream) => stream.session === session)
+
   return {
     open(of) {
       const stream = newHintStream(of, remove)
-      bySession.get(of.session)?.end()
-      bySession.set(of.session, stream)
+      const [first, second] = ofSession(of)
+      if (second !== undefined) first?.end()
       const ofAccount = byAccount.get(of.account) ?? new Set()
       byAccount.set(of.account, ofAccount.add(stream))
       groups[turn]!.set(stream, LIFE_MS / HINT_BEAT_MS)
@@ -69,7 +71,7 @@ export function newHub(): Hub {
     close() {
       isClosed = true
       clearInterval(timer)
-      for (const stream of bySession.values()) stream.end()
+      for (const streams of byAccount.values()) for (const stream of streams) stream.end()
     },
   }
 }

@@ -87,14 +87,20 @@ export function hintsSuite(name: string, { newPlace, replicas }: Engine): void {
       hers.close()
     })
 
-    test('a session has one stream: a new one ends the earlier one', async () => {
+    test('a session has two streams at most, so that one can replace the other', async () => {
       const ada = await enrol(subject.server)
       const first = await follow(ada.account)
       const second = await follow(ada.account)
-      await first.ended()
       await connect(ada, 'Club')
-      assert.deepEqual(await second.parts(), ['connections', 'duties'])
-      second.close()
+      for (const one of [first, second])
+        assert.deepEqual(await one.parts(), ['connections', 'duties'])
+      const third = await follow(ada.account)
+      await first.ended()
+      await connect(ada, 'Family')
+      for (const one of [second, third]) {
+        assert.deepEqual(await one.parts(), ['connections', 'duties'])
+        one.close()
+      }
     })
 
     test('a stream ends with its session: sign-out, deletion by another device, revocation', async () => {
