@@ -2,7 +2,9 @@
  * Tracks a listener's TCP connections, and the pending responses of each.
  *
  * The number of connections is limited. At the limit, a new connection replaces the one that has
- * had no pending response for the longest time. The number of bytes that clients have not read is
+ * had no pending response for the longest time. Connections with a stream that lasts are not
+ * counted: each belongs to a caller that was authenticated, and the row limits their number for a
+ * caller. The number of bytes that clients have not read is
  * limited too. An orderly stop sends the pending responses and closes all other connections
  * immediately.
  */
@@ -44,6 +46,8 @@ interface Connections {
     res: ServerResponse,
     left: (socket: Socket, res: ServerResponse) => void,
   ): void
+  /** Does not count a connection until this response is sent: it is a stream that lasts. */
+  lasts(socket: Socket, res: ServerResponse): void
   /** Registers work on a request. A stop waits for the work even if the connection has closed. */
   run(work: Promise<void>): void
   /** Whether the server is stopping and accepts no more requests. */
@@ -72,6 +76,8 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
    * would displace well-behaved connections.
    */
   const unowed = new Set<Connection>()
+  /** Connections with a stream that lasts. */
+  const lasting = new Set<Connection>()
   let stopping = false
   let running = 0
   let rested: () => void = () => undefined
@@ -87,6 +93,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
   const forget = (socket: Connection) => {
     open.delete(socket)
     unowed.delete(socket)
+    lasting.delete(socket)
   }
   const cut = (socket: Connection) => {
     forget(socket)
@@ -94,7 +101,7 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
   }
 
   server.on('connection', (socket: Connection) => {
-    if (open.size >= most) {
+    if (open.size - lasting.size >= most) {
       const [longest = socket] = unowed
       cut(longest)
       if (longest === socket) return
@@ -134,6 +141,12 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
         if (open.has(connection)) rest(connection)
         if (stopping && connection.readableLength === 0) connection.destroySoon()
       })
+    },
+
+    lasts(socket, res) {
+      if (!open.has(socket)) return
+      lasting.add(socket)
+      res.once('close', () => lasting.delete(socket))
     },
 
     run(work) {

@@ -73,6 +73,8 @@ interface DispatchResult {
   /** The value described by the row's `reply` or `media`; undefined for 204. */
   readonly value: unknown
   readonly media: boolean
+  /** Whether the value is a stream that lasts. */
+  readonly lasting: boolean
   /** The path of the resource that a 201 created; absent if the resource cannot be read. */
   readonly location?: string
 }
@@ -310,8 +312,8 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
   }
 
   function answerOf({ name, route, location, media }: Row, value: unknown): DispatchResult {
-    const { status = 200, path } = route
-    const answer = { route: name, status, value, media }
+    const { status = 200, path, lasting = false } = route
+    const answer = { route: name, status, value, media, lasting }
     return status === 201 && location
       ? { ...answer, location: `${path}/${(value as { id: string }).id}` }
       : answer

@@ -226,7 +226,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       }
       const { scheme, token, digest } = credentialOf(connection, fields, proofNonce !== undefined)
       isDispatched = true
-      const { route, status, value, media, location } = await dispatch({
+      const { route, status, value, media, lasting, location } = await dispatch({
         id: requestId,
         peer,
         method: req.method as string,
@@ -250,6 +250,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
           }),
       })
       settle(connection, res)
+      if (lasting) connections.lasts(connection, res)
       if (media) await sendContent(res, requestId, status, value as Content)
       else
         sendJson(

@@ -20,8 +20,37 @@ const table = {
   things: {
     read: { method: 'GET', path: '/thing', by: 'daemon', reply: v.any() },
     later: { method: 'GET', path: '/later', by: 'daemon', reply: v.any() },
+    stream: {
+      method: 'GET',
+      path: '/stream',
+      by: 'daemon',
+      media: ['text/event-stream'],
+      lasting: true,
+    },
   },
 } as const satisfies Table
+
+/** Begins at once, and then waits for its reader to leave. */
+const endless: AsyncIterable<Uint8Array> = {
+  [Symbol.asyncIterator]: () => {
+    const left = Promise.withResolvers<void>()
+    let isBegun = false
+    return {
+      async next() {
+        if (isBegun) await left.promise
+        const isFirst = !isBegun
+        isBegun = true
+        return isFirst
+          ? { done: false, value: Buffer.from(':\n\n') }
+          : { done: true, value: undefined }
+      },
+      async return() {
+        left.resolve()
+        return { done: true, value: undefined }
+      },
+    }
+  },
+}
 
 let server: Listening
 let later: PromiseWithResolvers<string>
@@ -43,6 +72,7 @@ async function start(options: Partial<ServerOptions> = {}): Promise<void> {
             asking.emit('later')
             return later.promise
           },
+          stream: async () => ({ type: 'text/event-stream', body: endless }),
         },
       },
       openGate,
@@ -114,6 +144,30 @@ describe('at the limit of connections', () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const used = new Set<Socket>()
     agent.on('free', (socket: Socket) => used.add(socket))
+    for (let i = 0; i < 3 * MOST; i++) {
+      await connected('')
+      assert.equal(await ask('/thing', agent), '"a thing"')
+    }
+    assert.equal(used.size, 1)
+    agent.destroy()
+  })
+
+  it('streams that last keep no other connection out, and count again after their end', async () => {
+    await start()
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    assert.equal(await ask('/thing', agent), '"a thing"')
+    while (sockets.length < 3 * MOST) await once(await connected(request('/stream')), 'data')
+    // Neither the streams nor other connections are closed for a new one.
+    assert.equal(await ask('/thing'), '"a thing"')
+    const used = new Set<Socket>()
+    agent.on('free', (socket: Socket) => used.add(socket))
+    assert.equal(await ask('/thing', agent), '"a thing"')
+    assert.deepEqual(
+      sockets.filter((socket) => socket.destroyed),
+      [],
+    )
+    const left = sockets.splice(0)
+    for (const socket of left) socket.destroy()
     for (let i = 0; i < 3 * MOST; i++) {
       await connected('')
       assert.equal(await ask('/thing', agent), '"a thing"')
