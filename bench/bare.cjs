@@ -2,7 +2,8 @@
  * Bare node:http. With `answer` it reads a response (JSON on standard input: headers and body) and
  * sends it for every request; without, it sends "hello". It parses and validates the body of a
  * POST as the daemon does for `POST /api/v1/verify`. With the path of a new database, it also writes
- * each body to the disk before it answers.
+ * each body to the disk before it answers. With `streams` it sends an event stream that does not
+ * end, with a comment every 20 seconds.
  */
 const { createServer } = require('node:http')
 
@@ -49,7 +50,18 @@ const start = (headers, body) =>
     })
   }).listen(Number(process.argv[2]), '127.0.0.1', () => process.stdout.write('listening\n'))
 
-if (process.argv[3] === 'answer') {
+if (process.argv[3] === 'streams') {
+  const streams = new Set()
+  setInterval(() => {
+    for (const stream of streams) stream.write(':\n\n')
+  }, 20_000)
+  createServer((req, res) => {
+    res.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    res.write(':\n\n')
+    streams.add(res)
+    res.once('close', () => streams.delete(res))
+  }).listen(Number(process.argv[2]), '127.0.0.1', () => process.stdout.write('listening\n'))
+} else if (process.argv[3] === 'answer') {
   let text = ''
   process.stdin.on('data', (chunk) => (text += chunk))
   process.stdin.on('end', () => {

@@ -26,19 +26,25 @@ export const program = (child: ChildProcess, port: number): Program => ({
 })
 
 /**
- * Starts bare node:http, which sends `answer` for every request, or "hello" without one.
+ * Starts bare node:http, which sends `answer` for every request, or "hello" without one, or an
+ * event stream that does not end.
  * @param database the path of a database to which each body is written before the answer
  */
 export function spawnBare(
   port: number,
-  answer?: { headers: string[]; body: string },
+  answer?: { headers: string[]; body: string } | 'streams',
   database?: string,
 ): Program {
-  const mode = answer === undefined ? [] : ['answer', ...(database === undefined ? [] : [database])]
+  const mode =
+    answer === undefined
+      ? []
+      : answer === 'streams'
+        ? [answer]
+        : ['answer', ...(database === undefined ? [] : [database])]
   const child = spawn(process.execPath, [join(root, 'bench/bare.cjs'), String(port), ...mode], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  child.stdin.end(answer === undefined ? '' : JSON.stringify(answer))
+  child.stdin.end(typeof answer === 'object' ? JSON.stringify(answer) : '')
   return program(child, port)
 }
 

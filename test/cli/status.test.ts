@@ -17,6 +17,7 @@ const STATUS = {
   backend_unreachable_since: null,
   not_working: [],
   notices: [],
+  stream: null,
   summary: 'Signed in.',
   keychain: 'file',
 }
@@ -30,6 +31,23 @@ it('status: shows that the account server answers, or that this is unknown', asy
   assert.match(await printed({}), /^reachable +yes$/m)
   assert.match(await printed({ backend_reachable: null }), /^reachable +not known, because /m)
   assert.doesNotMatch(await printed({}), /not working/)
+})
+
+it('status: shows how changes reach the daemon', async () => {
+  const since = '2026-01-31T09:20:00.000Z'
+  const rows: readonly [object | null, RegExp][] = [
+    [null, /^changes +fetched by a sync, because no daemon receives them$/m],
+    [{ state: 'open', since, reason: null }, /^changes +arrive at once, since 2026-01-31T09:20/m],
+    [
+      { state: 'closed', since, reason: 'The server is away.' },
+      /^changes +fetched every 15 minutes, since 2026-.*: The server is away\.$/m,
+    ],
+    [
+      { state: 'closed', since, reason: null },
+      /^changes +fetched every 15 minutes, since 2026-.*Z$/m,
+    ],
+  ]
+  for (const [stream, line] of rows) assert.match(await printed({ stream }), line)
 })
 
 it('status: shows each notice', async () => {

@@ -17,6 +17,14 @@ function reachable({ backend_reachable: is, backend_unreachable_since: since }: 
   return is ? 'yes' : `no, since ${since ?? 'the start'}`
 }
 
+/** Returns how changes of the account reach the daemon. */
+function changes({ stream }: Status): string {
+  if (stream === null) return 'fetched by a sync, because no daemon receives them'
+  if (stream.state === 'open') return `arrive at once, since ${stream.since}`
+  const why = stream.reason === null ? '' : `: ${shown(stream.reason)}`
+  return `fetched every 15 minutes, since ${stream.since}${why}`
+}
+
 export const statusCommand: Command = {
   usage: '[--json]',
   help: 'Shows the state of the daemon: its account server, its keychain and its last sync.',
@@ -32,6 +40,7 @@ export const statusCommand: Command = {
       ...status.not_working.map((what) => `  not working: ${what}`),
       `keychain     ${status.keychain === 'os' ? "the operating system's" : 'encrypted files'}`,
       `last sync    ${status.last_sync_at ?? 'never'}`,
+      `changes      ${changes(status)}`,
       ...status.notices.map((notice) => `notice       ${shown(notice)}`),
     ])
   },
@@ -41,7 +50,7 @@ export const syncCommand: Command = {
   usage: '[--clock-is-right] [--json]',
   help: `
 Fetches new data from the account server and uploads the new data of this device. A daemon does this by itself
-when it starts and every few minutes. If no daemon is running, run this command before "countersignd verify".
+when it starts and when the account server reports a change. If no daemon is running, run this command before "countersignd verify".
 Without a recent sync, the result of "countersignd verify" is inconclusive.
 
   --clock-is-right   confirm that the clock of this machine was ahead and now shows the right time. Use this option
