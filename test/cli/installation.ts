@@ -5,15 +5,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { existsSync, lstatSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout } from 'node:timers/promises'
 import type { TestContext } from 'node:test'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
 import { memoryOf } from '../../src/cli/doctor/memory.ts'
 import { type Running, folder, startDaemon } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
+import { until } from '../until.ts'
 import { terminal } from './terminal.ts'
 
 /** Returns all that can be observed of a folder: names, modes, owners, times, contents. */
@@ -93,13 +93,14 @@ export function findingOf(
   return one
 }
 
-/** Starts a daemon and waits until it is idle. */
+/**
+ * Starts a daemon and waits until it is idle: it has synced after its stream of changes opened, and
+ * its start is in the audit log.
+ */
 export async function startIdle(dir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
   const daemon = await startDaemon(dir, env)
-  for (let looks = 0; memoryOf(dir).lastSync === null; looks++) {
-    assert(looks < 2_000, 'it does not sync')
-    await setTimeout(10)
-  }
+  await until('the sync after a hint', () => memoryOf(dir).lastSync?.trigger === 'hint')
+  await until('the start in the audit log', () => statSync(join(dir, 'audit.jsonl')).size > 0)
   return daemon
 }
 

@@ -6,6 +6,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type Socket, createServer } from 'node:net'
 import { it } from 'node:test'
+import { entrance, signedIn } from '../../src/api/device/index.ts'
+import { site } from '../../src/api/site/index.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { asOwner, newMachine, signIn } from '../handlers/people.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
@@ -31,23 +33,26 @@ interface Status {
 const ATTEMPTS = 4
 
 /**
- * Listens at the server’s address while the server is away: it counts the connections and closes
- * each.
+ * Listens at the server’s address while the server is away: it counts the requests by their path,
+ * because a daemon also sends some by itself, and closes their connections.
  */
 async function nobodyAt(port: string) {
-  const found = { attempts: 0 }
+  const paths: string[] = []
   const server = createServer((socket) => {
-    found.attempts += 1
-    socket.on('error', () => undefined).destroy()
+    socket.on('error', () => undefined)
+    socket.once('data', (request) => {
+      paths.push(/^\w+ ([^? ]+)/.exec(String(request))?.[1] ?? '')
+      socket.destroy()
+    })
   })
   server.listen(Number(port), '127.0.0.1')
   await once(server, 'listening')
   return {
-    /** Returns the result of an operation and the number of attempts that it made. */
-    async during<T>(act: () => Promise<T>): Promise<{ made: T; attempts: number }> {
-      const before = found.attempts
+    /** Returns the result of an operation, and how often it requested a path. */
+    async during<T>(path: string, act: () => Promise<T>): Promise<{ made: T; attempts: number }> {
+      const before = paths.length
       const made = await act()
-      return { made, attempts: found.attempts - before }
+      return { made, attempts: paths.slice(before).filter((one) => one === path).length }
     },
     async close() {
       server.close()
@@ -93,31 +98,33 @@ it('stamps and checks continue without the account server', async (t) => {
   running.splice(running.indexOf(server), 1)
   const gap = await nobodyAt(port)
   t.after(() => gap.close().catch(() => undefined))
-  const checked = await gap.during(async () => {
+  const checked = await gap.during(signedIn.lookups.create.path, async () => {
     const path = `/api/v1/connections/${id}/code`
     const { words } = await asOwner<{ words: string }>(daemon, 'GET', path)
     return asOwner<object>(daemon, 'POST', '/api/v1/verify', { words })
   })
   assert.partialDeepStrictEqual(checked.made, { echo: true, conclusive: true })
   assert.equal(checked.attempts, 0, 'words are checked without anybody')
-  const stamped = await gap.during(() =>
+  const stamped = await gap.during(signedIn.stamps.create.path, () =>
     asOwner<{ receipt: null }>(daemon, 'POST', '/api/v1/stamp', { content: 'x' }),
   )
   assert.equal(stamped.made.receipt, null)
   assert(stamped.attempts <= ATTEMPTS, `${stamped.attempts} attempts for a receipt`)
   const failing = () => daemon.request('POST', '/api/v1/sync', { token: daemon.owner() })
-  const failed = await gap.during(failing)
+  const failed = await gap.during(entrance.clock.read.path, failing)
   assert.equal(failed.made.status, 503, failed.made.text)
   const refused = failed.made.json as { error: string; message: string }
   assert.equal(refused.error, 'backend_unavailable')
   assert(failed.attempts > 0 && failed.attempts <= ATTEMPTS, `${failed.attempts} attempts to sync`)
-  const known = await gap.during(failing)
+  const known = await gap.during(entrance.clock.read.path, failing)
   assert.equal(known.attempts, 1, 'a server that is known to be away is asked once')
   const { last_sync: away } = await asOwner<Report>(daemon, 'GET', '/api/v1/sync')
   assert.deepEqual([away.ok, away.pushed.verifications], [false, 0])
   assert.equal(away.error, refused.message)
   assert.match(refused.message, /account server http:/)
-  const answer = await gap.during(() => asOwner<Status>(daemon, 'GET', '/api/v1/status'))
+  const answer = await gap.during(site.siteHealth.ready.path, () =>
+    asOwner<Status>(daemon, 'GET', '/api/v1/status'),
+  )
   assert.equal(answer.made.backend_reachable, false)
   assert(Date.parse(answer.made.backend_unreachable_since ?? '') >= left)
   assert.match(
