@@ -13,7 +13,7 @@ import type { Mail } from './mail/mailer.ts'
 import type { ReceiptKey } from './db/server-secrets.ts'
 import type { Schema } from './db/schema.ts'
 import type { SeenOnce } from './db/seen-once.ts'
-import type { LastSeen } from './devices/last-seen.ts'
+import type { LastSeen } from './db/last-seen.ts'
 
 export interface ServiceContext {
   readonly db: Kysely<Schema>

@@ -36,7 +36,7 @@ import type { Proof } from './devices/proofs.ts'
 import { newReach } from './db/faults.ts'
 import { lazyReceiptKey } from './db/server-secrets.ts'
 import { newSeenOnce } from './db/seen-once.ts'
-import { newLastSeen } from './devices/last-seen.ts'
+import { newLastSeen } from './db/last-seen.ts'
 import type { WordBuilder, WordSizes } from './guests/word-builder.ts'
 
 /** What the caller of a request may do. */

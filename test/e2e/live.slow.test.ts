@@ -1,8 +1,8 @@
 /**
  * Changes arrive without a sync that a user requests: two daemons and an account server, each a
- * process of its own.
+ * process of its own. While its stream is open, a daemon syncs by itself only every 45 minutes, so
+ * without hints these tests would wait in vain.
  */
-import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { freePort, startPostgres } from '../service/postgres.ts'
@@ -28,9 +28,7 @@ async function person(t: TestContext, name: string, of: { url: string; mailDir: 
     })
     return answer.status === 200
   }
-  /** Returns how the last sync was caused. */
-  const trigger = async () => ((await call('GET /api/v1/sync')) as Json).last_sync?.trigger
-  return { email, daemon, call, streams, codeOf, trigger }
+  return { email, daemon, call, streams, codeOf }
 }
 
 test('an approval, a removal and a killed replica reach both daemons without a requested sync', async (t) => {
@@ -65,7 +63,6 @@ test('an approval, a removal and a killed replica reach both daemons without a r
   }
 
   const id = await connect('First')
-  assert.equal(await bob.trigger(), 'hint')
 
   const { id: member } = (await bob.call('GET /api/v1/context')).user
   await ada.call(`DELETE /api/v1/connections/${id}/members/${member}`)

@@ -5,9 +5,9 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Kysely } from 'kysely'
-import type { Background } from '../db/background.ts'
-import { compiledOnce } from '../db/compiled.ts'
-import type { Schema } from '../db/schema.ts'
+import type { Background } from './background.ts'
+import { compiledOnce } from './compiled.ts'
+import type { Schema } from './schema.ts'
 
 /** The precision of `last_seen_at`, in milliseconds. It avoids a write for every request. */
 const SEEN_MS = 60_000
