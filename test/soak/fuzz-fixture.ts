@@ -205,7 +205,8 @@ async function settle(daemon: DaemonProcess, people: number): Promise<FuzzFixtur
       try {
         csm = await machine.token('full')
       } catch {
-        // The machine account was suspended.
+        // The machine account was suspended, or the owner of its organisation was.
+        await chooseOrganisation()
         machine = await newMachine(daemon, organisation)
         csm = await machine.token('full')
       }

@@ -109,7 +109,13 @@ export function roundOf(fixture: FuzzFixture, runner: Runner, total: number): Jo
     ...account.map((row) => asking(row, each('account', account.length), fixture, runner)),
     ...callings(each('tools', TOOLS.length), fixture, runner),
     ...[api, account].flatMap((rows) =>
-      mutatings(rows, each('bytes', api.length + account.length), fixture, runner),
+      mutatings(
+        // The answers to mutated bytes are read until the server closes the connection.
+        rows.filter(({ route }) => route.lasting !== true),
+        each('bytes', api.length + account.length),
+        fixture,
+        runner,
+      ),
     ),
   ]
 }

@@ -96,6 +96,17 @@ export function repliesIn(bytes: Buffer, bodiless = false): Reply[] {
   return replies
 }
 
+/** The beginning of a stream that lasts until one side closes it. */
+const LASTING = /\r\ncontent-type: text\/event-stream\r\n[^]*\r\n\r\n[^]*event: open\n/i
+
+/** Returns the beginning of a stream as its answer, if the bytes are one and it lasts. */
+function lastingIn(bytes: Buffer): Reply | null {
+  if (!LASTING.test(bytes.toString('latin1', 0, 4096))) return null
+  const end = bytes.indexOf(END)
+  const body = bytes.subarray(end + END.length)
+  return { ...headOf(bytes, end), body, length: bytes.length }
+}
+
 /** A server that neither answers nor closes. */
 export class Hang extends Error {}
 
@@ -139,7 +150,11 @@ export function openWire(port: number, limitMs: number): Wire {
           text = text.length === 0 ? chunk : Buffer.concat([text, chunk])
           try {
             const reply = replyIn(text, { bodiless })
-            if (reply === null) return
+            if (reply === null) {
+              const stream = lastingIn(text)
+              if (stream !== null) done(() => resolve(stream), false)
+              return
+            }
             // An error before the method is known has a body, and is the last answer on its
             // connection.
             const isLast = reply.headers['connection'] === 'close'
