@@ -48,7 +48,9 @@ export function newHub(): Hub {
     for (const group of groups) group.delete(stream)
   }
 
-  /** Returns the streams of a session, oldest first. Two may be open while a device replaces one. */
+  /**
+   * Returns the streams of a session, oldest first. Two may be open while a device replaces one.
+   */
   const ofSession = ({ account, session }: { account: string; session: string }) =>
     [...(byAccount.get(account) ?? [])].filter((stream) => stream.session === session)
 
