@@ -20,6 +20,7 @@ import { constants, zstdCompress } from 'node:zlib'
 import { after, before, describe, it } from 'node:test'
 import { ROOT, exec } from '../e2e/program.ts'
 import { isInstalled } from '../installed.ts'
+import { TEST_LIMIT_MS } from '../limit.ts'
 import { noSession } from '../keychain/session.ts'
 import { inSession } from './session.ts'
 import { mainJob, signingIn, speaking } from './main-job.ts'
@@ -144,6 +145,8 @@ describe('the executable', { skip }, () => {
     {
       skip:
         isInstalled(EMULATOR[0]) && existsSync(EMULATOR[2]) ? false : `no ${EMULATOR.join(' ')}`,
+      // The emulator takes ten times as long.
+      timeout: 3 * TEST_LIMIT_MS,
     },
     async (t) => mainJob(newStage(t, built('countersignd-linux-arm64'), { emulator: EMULATOR })),
   )
