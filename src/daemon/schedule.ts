@@ -8,6 +8,7 @@
 import type { SyncReport } from '../api/rest/sync.ts'
 import type { DeviceSession } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in-flow.ts'
+import { afterMs } from '../device/sync/delay.ts'
 import type { Log } from '../log.ts'
 import { machineKeyIn } from './credential.ts'
 
@@ -75,12 +76,6 @@ export function pauseAfter({ failures, followed, hasHints }: Recent, random: num
         ? EVERY_WITH_HINTS_MS
         : Math.min(FOLLOW_MS * 2 ** followed, EVERY_MS)
   return ms * (1 - JITTER + 2 * JITTER * random)
-}
-
-/** Calls `act` after `ms` milliseconds. Returns a function that cancels the call. */
-const afterMs = (ms: number, act: () => void): (() => void) => {
-  const timer = setTimeout(act, ms)
-  return () => clearTimeout(timer)
 }
 
 /**

@@ -13,6 +13,7 @@ import type { Account } from '../../api/port.ts'
 import type { StreamState } from '../../api/rest/status.ts'
 import { AppError, toAppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { afterMs } from './delay.ts'
 
 /** The shortest and the longest wait before another attempt, in milliseconds. */
 const [FIRST_MS, LONGEST_MS] = [1_000, 300_000]
@@ -42,12 +43,6 @@ export interface HintFollower {
 interface Reading {
   /** Ends the stream. */
   leave: () => void
-}
-
-/** Calls `act` after `ms` milliseconds. Returns a function that cancels the call. */
-const afterMs = (ms: number, act: () => void): (() => void) => {
-  const timer = setTimeout(act, ms)
-  return () => clearTimeout(timer)
 }
 
 /**

@@ -24,9 +24,9 @@ const REPLAY_MS = 5 * 60_000
 const SWEEP_MS = 60_000
 
 /**
- * Returns how the ids of uses begin whose proofs have this `iat`. So the ids of expired uses are
- * together in the primary key. Servers before version 16 of the database store ids in hexadecimal,
- * which sort before these.
+ * Returns the beginning of the ids for uses of proofs with this `iat`. So the ids of expired uses
+ * are together in the primary key. Servers before version 16 of the database store ids in
+ * hexadecimal, which sort before these.
  * @param iat Unix seconds
  */
 const idsAt = (iat: number) => `p${String(iat).padStart(11, '0')}`

@@ -144,23 +144,35 @@ const sessionOf = (db: QueryCreator<Schema>, { tokenHash, thumbprint, at }: Pres
 
 const readSession = compiledOnce((db, of: Presented) => sessionOf(db, of))
 
+type Kind = Schema['accounts']['kind']
+
+/**
+ * Records the use of a proof, as the query `used` beside the query `session`.
+ * @param kind records it only if the session belongs to this kind of account
+ */
+const useIn = (
+  query: QueryCreator<Schema & { session: { kind: Kind } }>,
+  { useId, useExpires, epoch }: ProofUse,
+  kind?: Kind,
+) =>
+  query
+    .insertInto('used_proofs')
+    .columns(['id', 'expires_at'])
+    .expression((is) =>
+      is
+        .selectFrom(['session', 'proof_epoch'])
+        .select([is.val(useId).as('id'), is.val(useExpires).as('expires_at')])
+        .where('epoch', '=', epoch)
+        .$if(kind !== undefined, (some) => some.where('kind', '=', kind!)),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('used_proofs.id as use_id')
+
 /** Does in one statement what `sessionWithUse` describes. */
 const readSessionWithUse = compiledOnce((db, of: Presented) =>
   db
     .with('session', (query) => sessionOf(query, of))
-    .with('used', (query) =>
-      query
-        .insertInto('used_proofs')
-        .columns(['id', 'expires_at'])
-        .expression((is) =>
-          is
-            .selectFrom(['session', 'proof_epoch'])
-            .select([is.val(of.useId).as('id'), is.val(of.useExpires).as('expires_at')])
-            .where('epoch', '=', of.epoch),
-        )
-        .onConflict((conflict) => conflict.doNothing())
-        .returning('used_proofs.id as use_id'),
-    )
+    .with('used', (query) => useIn(query, of))
     .selectFrom('session')
     .leftJoin('used', (join) => join.onTrue())
     .selectAll('session')
@@ -290,64 +302,50 @@ const readRenewable = compiledOnce(
  * Does in one statement what `renewInSteps` does, with the use of the proof, if the session belongs
  * to this kind of account.
  */
-const renewInWith = compiledOnce(
-  (db, of: Renewal & ProofUse & { readonly kind: Schema['accounts']['kind'] }) =>
-    db
-      .with('session', (query) => renewable(query, of))
-      .with('used', (query) =>
-        query
-          .insertInto('used_proofs')
-          .columns(['id', 'expires_at'])
-          .expression((is) =>
-            is
-              .selectFrom(['session', 'proof_epoch'])
-              .select([is.val(of.useId).as('id'), is.val(of.useExpires).as('expires_at')])
-              .where('epoch', '=', of.epoch)
-              .where('kind', '=', of.kind),
-          )
-          .onConflict((conflict) => conflict.doNothing())
-          .returning('used_proofs.id as use_id'),
-      )
-      .with('renewed', (query) =>
-        query
-          .updateTable('sessions')
-          .from(['session', 'used'])
-          .set({ last_seen_at: of.at, proven: 1 })
-          .whereRef('sessions.id', '=', 'session.id')
-          .returning('sessions.id as renewed_id'),
-      )
-      .with('replaced', (query) =>
-        query
-          .deleteFrom('sessions')
-          .using(['session', 'renewed'])
-          .whereRef('sessions.device_id', '=', 'session.device_id')
-          .where((is) =>
-            is('sessions.created_at', '<=', is('session.created_at', '-', is.lit(BESIDE_MS))),
-          ),
-      )
-      .with('expired', (query) =>
-        query
-          .deleteFrom('access_tokens')
-          .using(['session', 'renewed', 'sessions as own'])
-          .whereRef('own.device_id', '=', 'session.device_id')
-          .whereRef('access_tokens.session_id', '=', 'own.id')
-          .where('access_tokens.expires_at', '<=', of.at),
-      )
-      .with('opened', (query) =>
-        query
-          .insertInto('access_tokens')
-          .columns(['hash', 'session_id', 'expires_at'])
-          .expression((is) =>
-            is
-              .selectFrom('renewed')
-              .select([is.val(of.tokenHash).as('hash'), 'renewed_id as session_id'])
-              .select(is.val(of.tokenExpires).as('expires_at')),
-          ),
-      )
-      .selectFrom('session')
-      .leftJoin('used', (join) => join.onTrue())
-      .leftJoin('renewed', (join) => join.onTrue())
-      .select(['session.id', 'account_id', 'kind', 'invite', 'use_id', 'renewed_id']),
+const renewInWith = compiledOnce((db, of: Renewal & ProofUse & { readonly kind: Kind }) =>
+  db
+    .with('session', (query) => renewable(query, of))
+    .with('used', (query) => useIn(query, of, of.kind))
+    .with('renewed', (query) =>
+      query
+        .updateTable('sessions')
+        .from(['session', 'used'])
+        .set({ last_seen_at: of.at, proven: 1 })
+        .whereRef('sessions.id', '=', 'session.id')
+        .returning('sessions.id as renewed_id'),
+    )
+    .with('replaced', (query) =>
+      query
+        .deleteFrom('sessions')
+        .using(['session', 'renewed'])
+        .whereRef('sessions.device_id', '=', 'session.device_id')
+        .where((is) =>
+          is('sessions.created_at', '<=', is('session.created_at', '-', is.lit(BESIDE_MS))),
+        ),
+    )
+    .with('expired', (query) =>
+      query
+        .deleteFrom('access_tokens')
+        .using(['session', 'renewed', 'sessions as own'])
+        .whereRef('own.device_id', '=', 'session.device_id')
+        .whereRef('access_tokens.session_id', '=', 'own.id')
+        .where('access_tokens.expires_at', '<=', of.at),
+    )
+    .with('opened', (query) =>
+      query
+        .insertInto('access_tokens')
+        .columns(['hash', 'session_id', 'expires_at'])
+        .expression((is) =>
+          is
+            .selectFrom('renewed')
+            .select([is.val(of.tokenHash).as('hash'), 'renewed_id as session_id'])
+            .select(is.val(of.tokenExpires).as('expires_at')),
+        ),
+    )
+    .selectFrom('session')
+    .leftJoin('used', (join) => join.onTrue())
+    .leftJoin('renewed', (join) => join.onTrue())
+    .select(['session.id', 'account_id', 'kind', 'invite', 'use_id', 'renewed_id']),
 )
 
 type Renewed = { readonly id: string; readonly account_id: string; readonly invite: string | null }

@@ -33,9 +33,7 @@ const [RETRY_MS, LONGEST_RETRY_MS] = [1_000, 60_000]
 type Marks = Readonly<Record<SyncPart, number>>
 
 export interface Announcements {
-  /** How this process learns of changes: in the process itself, by messages, or by comparing. */
-  readonly source: () => 'process' | 'messages' | 'comparison'
-  /** Call it before a stream tells its reader that it is open. */
+  /** Call it before the first event of a stream is sent. */
   readonly opening: (account: string) => Promise<void>
 }
 
@@ -56,7 +54,7 @@ export const announceThrough = (db: Kysely<Schema>, channel: Channel): void =>
 /**
  * Begins to pass changes on.
  * @param of `channel`: null if only this process uses the database; `recheck` ends the streams of
- *   accounts whose sessions have ended; `signal` aborts when the server shuts down
+ *   ended sessions of accounts; `signal` aborts when the server shuts down
  */
 export function newAnnouncements(of: {
   readonly db: Kysely<Schema>
@@ -76,7 +74,7 @@ export function newAnnouncements(of: {
 
   if (channel === null) {
     announceChanges(db, async (_, changes) => afterwards(() => changes.forEach(pass)))
-    return { source: () => 'process', opening: async () => undefined }
+    return { opening: async () => undefined }
   }
 
   /** The marks at the last comparison, or when the account opened its newest stream here. */
@@ -188,7 +186,6 @@ export function newAnnouncements(of: {
       if (!signal.aborted) log('error', 'changes are not passed on', { cause })
     })
   return {
-    source: () => (hasMessages ? 'messages' : 'comparison'),
     opening: async (account) => {
       const marks = (await marksOf([account])).get(account)
       if (marks !== undefined) known.set(account, marks)

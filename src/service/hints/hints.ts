@@ -33,7 +33,6 @@ async function liveSessions(db: Kysely<Schema>, ids: readonly string[]): Promise
 /** The streams of hints of one server process. */
 export interface Hints {
   readonly answers: Service['hints']
-  readonly source: ReturnType<typeof newAnnouncements>['source']
   /** Ends all streams. Devices then open them at another replica, or ask again after a while. */
   readonly close: () => void
 }
@@ -48,7 +47,7 @@ export function newHints(
 ): Hints {
   const hub = newHub()
 
-  /** Ends the streams of accounts whose sessions have ended. */
+  /** Ends the streams of the ended sessions of accounts. */
   async function recheck(accounts: readonly string[]): Promise<void> {
     const streams = accounts.flatMap((account) => hub.of(account))
     if (streams.length === 0) return
@@ -59,15 +58,14 @@ export function newHints(
       )
       for (const stream of streams) if (!live.has(stream.session)) stream.end()
     } catch (cause) {
-      // It is not known which sessions are valid. A device whose session is opens a new stream.
+      // It is not known which sessions are valid. A device with a valid one opens a new stream.
       if (!signal.aborted) log('warn', 'could not check the sessions of streams', { cause })
       for (const stream of streams) stream.end()
     }
   }
 
-  const { source, opening } = newAnnouncements({ db, channel, hub, recheck, log, signal })
+  const { opening } = newAnnouncements({ db, channel, hub, recheck, log, signal })
   return {
-    source,
     close: () => hub.close(),
     answers: {
       follow: async (_, { account, session }) => {

@@ -18,7 +18,7 @@ export interface HintStream {
   readonly session: string
   /** The bytes, for one reader. */
   readonly body: AsyncIterable<Uint8Array>
-  /** Tells the reader that parts changed. */
+  /** Reports changed parts to the reader. */
   readonly changed: (parts: readonly SyncPart[]) => void
   /** Sends a comment, so that both sides detect a broken connection. */
   readonly beat: () => void
