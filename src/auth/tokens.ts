@@ -96,6 +96,8 @@ export interface Tokens {
    * @throws AppError invalid_token, with the same message for every reason
    */
   authenticate(token: string, digest?: string): Caller
+  /** Returns whether a token with this id still authenticates its caller. */
+  isValid(id: string): boolean
   /**
    * Returns when a token expires, Unix milliseconds; null if it does not expire.
    * @throws AppError keychain_locked
@@ -189,6 +191,15 @@ export function openTokens(options: {
    */
   const isOfAnother = (record: TokenRecord) => account() !== null && record.account !== account()
 
+  /** Returns the name of a token, or its id if the keychain cannot be read. */
+  function nameOf(entry: Entry): string {
+    try {
+      return recordOf(entry).name
+    } catch {
+      return entry.id
+    }
+  }
+
   /**
    * Checks whether a token can be listed. If a revoked token has no keychain entry, it is left out,
    * so that the list does not fail.
@@ -216,7 +227,7 @@ export function openTokens(options: {
       sweep()
       rows.begin(id)
       keychain.set(tokenEntry(id), JSON.stringify(record))
-      rows.insert({ hash: record.hash, id, created_at: at })
+      rows.insert({ hash: record.hash, id, created_at: at }, name)
       remember(record.hash, {
         id,
         record,
@@ -268,7 +279,7 @@ export function openTokens(options: {
           'There is no token with this id. GET /api/v1/api-tokens lists them.',
         )
       const at = entry.revokedAt ?? now()
-      rows.revoke(id, at)
+      rows.revoke(id, at, nameOf(entry))
       entry.revokedAt = at
       // A token without its keychain entry cannot be used, so it needs no revocation there.
       if (!isListed(entry)) return
@@ -291,6 +302,13 @@ export function openTokens(options: {
       entry.lastUsedAt = now()
       entry.used = true
       return { token: entry.id, scope: record.scope, machine: null }
+    },
+
+    isValid(id) {
+      const entry = byId.get(id)
+      if (entry === undefined || entry.revokedAt !== null) return false
+      const record = recordOf(entry)
+      return record.revoked_at === undefined && !isExpired(record) && !isOfAnother(record)
     },
 
     expiryOf(id) {

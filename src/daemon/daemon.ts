@@ -94,6 +94,8 @@ interface Opened extends Daemon {
   /** Writes the outcome of a request to the audit log. */
   readonly record: (outcome: Outcome) => void
   readonly flush: () => void
+  /** Ends the answers that last until they are closed. */
+  readonly endStreams: () => void
   /** Deletes the uploaded entries of the verification log that are older than configured. */
   readonly trim: () => Promise<void>
   /**
@@ -211,6 +213,7 @@ export async function openDaemon(
       // The caller's Accept header applies to the answer of the tool, not to this inner request.
       dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
     const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
+    const stopping = new AbortController()
     const home: Home = {
       ...run,
       now,
@@ -220,6 +223,8 @@ export async function openDaemon(
       signIn,
       reachability,
       stream: () => opened.stream(),
+      events: state.events,
+      stopping: stopping.signal,
       log,
       ask,
     }
@@ -254,6 +259,7 @@ export async function openDaemon(
       audit,
       record,
       flush: () => tokens.flush(),
+      endStreams: () => stopping.abort(),
       trim: async () => {
         const { verifications: days } = config.retention
         if (days === null) return
@@ -320,6 +326,7 @@ export async function serve(
     schedule.stop()
     isClosing = true
     stream?.stop()
+    daemon.endStreams()
     clearInterval(flushing)
     withdrawAnnouncement(config)
     await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))

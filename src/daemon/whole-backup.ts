@@ -15,6 +15,7 @@ import type { Keychain } from '../keychain/backend.ts'
 import { statementsUntil } from '../service/db/migrations.ts'
 import type { Contents } from '../storage/backup-contents.ts'
 import { SMALLEST, isDamage, openReadOnly } from '../storage/database-file.ts'
+import { eventRows } from '../state/events.ts'
 import { metaRows } from '../state/meta.ts'
 import { secretRows } from '../state/secrets.ts'
 import { tokenRows } from '../state/tokens.ts'
@@ -129,7 +130,7 @@ async function requireSecrets(
   const facts = readFacts({ meta })
   demand((facts?.account ?? null) === account, 'its state.db belongs to another account')
   demand((facts?.server ?? null) === server, 'its state.db belongs to another account server')
-  const tokens = tokenRows(db)
+  const tokens = tokenRows(db, eventRows(db))
   const begun = tokens.begun()
   const known = secretNames([
     ...tokens.all().map(({ id }) => id),

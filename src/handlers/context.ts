@@ -12,6 +12,7 @@ import type { DeviceSession } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { EventRows } from '../state/events.ts'
 import { type Act, newAct } from '../storage/idempotency.ts'
 import type { Ask, ToolCall } from '../api/tools/call.ts'
 import type { Agents } from '../api/agents/index.ts'
@@ -35,6 +36,10 @@ export interface Home extends DaemonFacts {
   readonly reachability: Pick<Reachability, 'read'>
   /** Returns the state of the stream of hints; null if this process keeps none. */
   readonly stream: () => StreamState | null
+  /** The events of this daemon. */
+  readonly events: EventRows
+  /** Aborted when the daemon stops, so that lasting answers end. */
+  readonly stopping: AbortSignal
   readonly log: Log
   /** Calls another route with the credentials of a request. */
   readonly ask: (asked: RequestFacts, call: ToolCall) => ReturnType<Ask>

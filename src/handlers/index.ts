@@ -45,6 +45,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   devices: async () => (await import('./account.ts')).devices,
   context: async () => (await import('./account.ts')).context,
   apiTokens: async () => (await import('./account.ts')).apiTokens,
+  events: async () => (await import('./events.ts')).events,
 })
 
 type Answer = (input: unknown, context: HandlerContext) => Promise<unknown>

@@ -183,6 +183,12 @@ export async function sendContent(
     return
   }
   res.writeHead(status, headers)
+  if (res.req.method === 'HEAD') {
+    // RFC 9110 section 9.3.2: no content. A stream could last for hours.
+    res.end()
+    await body[Symbol.asyncIterator]().return?.()
+    return
+  }
   const source = Readable.from(body)
   try {
     if (isEventStream(type)) await pipeline(source, eventReader(res), res)

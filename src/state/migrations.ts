@@ -1,8 +1,9 @@
 /** The versions of `state.db`. */
 import { type Migrations, supportedBy } from '../storage/migrations.ts'
 import { stateVersion14 } from './migrations/014-initial.ts'
+import { stateVersion15 } from './migrations/015-events.ts'
 
 /** To change the schema, add a file to `migrations/` and a line here. */
-export const STATE_MIGRATIONS: Migrations<string> = [stateVersion14]
+export const STATE_MIGRATIONS: Migrations<string> = [stateVersion14, stateVersion15]
 
 export const STATE_VERSIONS = supportedBy(STATE_MIGRATIONS)

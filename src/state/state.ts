@@ -8,6 +8,7 @@ import { connectionRows, epochRows, formerEpochRows } from './connections.ts'
 import { consentRows, firstContactRows, inviteRows, listedInvitationRows } from './invitations.ts'
 import { openDatabase } from './database.ts'
 import { changeCount } from './derived.ts'
+import { eventRows } from './events.ts'
 import { removeLeftovers } from '../keychain/private-file.ts'
 import { forkRows, replacementRows } from './forks.ts'
 import { newGroupCommit } from '../storage/group-commit.ts'
@@ -43,10 +44,12 @@ export function openState(dir: string, log?: Log) {
   removeLeftovers(dir, ATOMIC)
   for (const name of COPIED) rmSync(join(dir, `${name}.tmp-journal`), { force: true })
   const names = nameRows(db)
+  const events = eventRows(db)
   return {
     db,
+    events,
     meta: metaRows(db),
-    tokens: tokenRows(db),
+    tokens: tokenRows(db, events),
     secrets: secretRows(db),
     connections: connectionRows(db),
     guests: guestRows(db),

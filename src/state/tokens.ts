@@ -3,6 +3,7 @@
  * is in the keychain.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import type { EventRows } from './events.ts'
 import { metaRows } from './meta.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
 
@@ -24,7 +25,7 @@ const BEGUN = 'token_begun'
 export type TokenRows = ReturnType<typeof tokenRows>
 
 /** Returns the statements for the token rows. */
-export function tokenRows(db: DatabaseSync) {
+export function tokenRows(db: DatabaseSync, events: Pick<EventRows, 'append'>) {
   const insert = statement(db, 'insert into tokens (hash, id, created_at) values (?, ?, ?)')
   const all = statement<TokenRow>(
     db,
@@ -46,17 +47,23 @@ export function tokenRows(db: DatabaseSync) {
     begun: () => meta.get(BEGUN) as string | null,
     /** Deletes the id of the begun token. */
     giveUp: (): void => meta.delete(BEGUN),
-    insert: (row: Pick<TokenRow, 'hash' | 'id' | 'created_at'>): void =>
+    /** Stores a token. The name is only for its event. */
+    insert: (row: Pick<TokenRow, 'hash' | 'id' | 'created_at'>, name: string): void =>
       transaction(db, () => {
         insert.run(row.hash, row.id, row.created_at)
+        events.append('token.created', { token_id: row.id, name })
         meta.delete(BEGUN)
       }),
     /** Returns every token, including revoked ones, newest first. */
     all: (): TokenRow[] => all.all(),
-    /** Revokes a token. A second call does not change the time of revocation. */
-    revoke(id: string, at: number): void {
-      revoke.run(at, id)
-    },
+    /**
+     * Revokes a token. A second call does not change the time of revocation. The name is only for
+     * the event.
+     */
+    revoke: (id: string, at: number, name: string): void =>
+      transaction(db, () => {
+        if (revoke.run(at, id) > 0) events.append('token.revoked', { token_id: id, name })
+      }),
     /** Stores when tokens were last used, in one transaction. A stored time never decreases. */
     touch(uses: Iterable<{ readonly id: string; readonly at: number }>): void {
       transaction(db, () => {

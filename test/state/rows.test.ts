@@ -55,13 +55,13 @@ testRow(
 testRow(
   'tokens: revoked once, last use only increases, newest first',
   ({ tokens }) => {
-    tokens.insert({ hash: 'a', id: 'tok_1', created_at: 1 })
-    tokens.insert({ hash: 'b', id: 'tok_2', created_at: 2 })
-    assert.throws(() => tokens.insert({ hash: 'a', id: 'tok_3', created_at: 3 }), /UNIQUE/)
-    assert.throws(() => tokens.insert({ hash: 'c', id: 'tok_2', created_at: 3 }), /UNIQUE/)
-    tokens.revoke('tok_1', 10)
-    tokens.revoke('tok_1', 20)
-    tokens.revoke('tok_9', 20)
+    tokens.insert({ hash: 'a', id: 'tok_1', created_at: 1 }, 'name')
+    tokens.insert({ hash: 'b', id: 'tok_2', created_at: 2 }, 'name')
+    assert.throws(() => tokens.insert({ hash: 'a', id: 'tok_3', created_at: 3 }, 'name'), /UNIQUE/)
+    assert.throws(() => tokens.insert({ hash: 'c', id: 'tok_2', created_at: 3 }, 'name'), /UNIQUE/)
+    tokens.revoke('tok_1', 10, 'name')
+    tokens.revoke('tok_1', 20, 'name')
+    tokens.revoke('tok_9', 20, 'name')
     tokens.touch([
       { id: 'tok_1', at: 30 },
       { id: 'tok_2', at: 31 },

@@ -16,7 +16,7 @@ for (let n = Number(first); ; n++) {
     state.secrets.put({ id, version: 1, sealed: new Uint8Array(500).fill(n) })
     state.logs.append({ kind: 'roster', subject: 'con', seq: n, entry: `entry ${n}` })
     state.replays.firstUse({ subject: id, epoch: 1, speaker: 'acc', window: n }, n)
-    state.tokens.insert({ hash: `hash ${n}`, id, created_at: n })
+    state.tokens.insert({ hash: `hash ${n}`, id, created_at: n }, id)
   })
   writeSync(1, `${n}\n`)
 }

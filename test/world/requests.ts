@@ -70,6 +70,8 @@ function contextAt(
     signIn,
     reachability: { read: async () => reached },
     stream: () => null,
+    events: state.events,
+    stopping: new AbortController().signal,
     log,
     ask: () => Promise.reject(new Error('No other row is asked.')),
   }

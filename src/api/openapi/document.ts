@@ -11,6 +11,7 @@ import { REST_GROUPS, restTextOf } from '../rest/texts/index.ts'
 import { rowsOf } from '../rows.ts'
 import { CODES } from '../../errors.ts'
 import { codesOf } from './errors.ts'
+import { JSON_ANSWERS } from './json-answers.ts'
 import { ERRORS, TOKENS } from './explanations.ts'
 import { type Wording, pathsOf } from './paths.ts'
 import { errorComponents } from './responses.ts'
@@ -44,7 +45,13 @@ export function definitionsOf(schemas: readonly unknown[]): Record<string, RowSc
 
 /** Returns the titled schemas in all rows of a table, by title. */
 export const definitionsOfTable = (table: Table): Record<string, RowSchema> =>
-  definitionsOf(rowsOf(table).flatMap(({ route: { query, body, reply } }) => [query, body, reply]))
+  definitionsOf(
+    rowsOf(table).flatMap(({ route: { path, query, body, reply } }) => [
+      query,
+      body,
+      reply ?? JSON_ANSWERS[path],
+    ]),
+  )
 
 const CONFIG = {
   target: 'draft-2020-12',

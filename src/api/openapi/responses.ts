@@ -1,5 +1,6 @@
 /** Generates the responses of a row for an OpenAPI document: the success and every error. */
 import type { Route } from '../route.ts'
+import { JSON_ANSWERS } from './json-answers.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { Convert, JsonRecord } from './json-schema.ts'
 import { errorExamples } from './error-examples.ts'
@@ -53,9 +54,12 @@ export function errorComponents(paths: object, server: Server): JsonRecord {
   }
 }
 
-/** JSON that comes from other systems can have any form. */
-const mediaSchema = (type: string): JsonRecord =>
-  type === 'application/json' ? {} : { type: 'string' }
+/** Returns the schema of a row with `media`. JSON that comes from other systems has any form. */
+function mediaSchema(type: string, { path }: Route, convert: Convert): JsonRecord {
+  if (type !== 'application/json') return { type: 'string' }
+  const json = JSON_ANSWERS[path]
+  return json === undefined ? {} : convert(json, 'output')
+}
 
 /** What a row's responses need besides the row itself. */
 interface Answers {
@@ -76,7 +80,7 @@ function success(
     return { [status]: { description: 'Done; no content.' } }
   const schemas: [type: string, schema: JsonRecord][] =
     route.reply === undefined
-      ? (route.media ?? []).map((one) => [one, mediaSchema(one)])
+      ? (route.media ?? []).map((one) => [one, mediaSchema(one, route, convert)])
       : [['application/json', convert(route.reply, 'output')]]
   const content = schemas.map(([one, schema]) => [
     one,

@@ -3,6 +3,7 @@
  *
  * Each resource is one group. The groups are in the order of the documentation.
  */
+import { live } from '../live/index.ts'
 import type { Table } from '../route.ts'
 import { account, devices, emails, exports, sessions } from './account.ts'
 import { apiTokens, token } from './api-tokens.ts'
@@ -71,5 +72,6 @@ export const rest = {
   apiTokens,
   chat,
   feedback,
+  ...live,
 } as const satisfies Table
 export type Rest = typeof rest

@@ -11,6 +11,7 @@ import { apiTokenTexts } from './api-tokens.ts'
 import { assistantTexts } from './assistant.ts'
 import { connectionTexts } from './connections.ts'
 import { documentTexts } from './documents.ts'
+import { eventTexts } from './events.ts'
 import { guestCodeTexts } from './guest-codes.ts'
 import { invitationTexts } from './invitations.ts'
 import { openLinkTexts } from './open-links.ts'
@@ -37,6 +38,7 @@ const TEXTS: Texts<keyof Rest> = {
   ...orgTexts,
   ...apiTokenTexts,
   ...assistantTexts,
+  ...eventTexts,
 }
 
 /** Returns the texts of a row of *rest*. */
@@ -88,4 +90,5 @@ export const REST_GROUPS: { readonly [G in keyof Rest]: string } = {
   apiTokens: 'The tokens of the caller’s account on this daemon.',
   chat: 'The assistant.',
   feedback: 'Feedback to the operator of the account server.',
+  events: 'What changes, as a stream of events.',
 }
