@@ -110,7 +110,7 @@ function accessOf({ home, caller }: HandlerContext): () => boolean {
 }
 
 export const events: Handlers['events'] = {
-  list: async ({ since, types, wait }, context) => {
+  follow: async ({ since, types, wait }, context) => {
     const { home, caller } = context
     if (context.byMachine || caller === null) throw noDevice()
     const reader = {

@@ -169,6 +169,9 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /api/v1/guest-codes/{id}/send': { channel: 'email', to: 'ada@example.org' },
 }
 
+/** A stream would last. */
+const QUERIES: Readonly<Record<string, string>> = { 'GET /api/v1/events': '?wait=0' }
+
 /**
  * Revokes all tokens of its caller. So it is sent to a separate daemon, and for the machine
  * account it is sent last.
@@ -191,7 +194,7 @@ for (const { route, method, path, expected } of live)
       const isScope = caller === 'read' || caller === 'write' || caller === 'full'
       const { of, token } =
         route === ENDS && isScope ? await another(t, caller) : { of: daemon, token: tokens[caller] }
-      const { status, json, headers } = await of.request(method, target, {
+      const { status, json, headers } = await of.request(method, target + (QUERIES[route] ?? ''), {
         token,
         body: caller === 'machine' ? BODIES[route] : undefined,
       })

@@ -57,6 +57,7 @@ async function begin({ document: { call }, home }: Place): Promise<Json> {
   })
   await call(home, 'apiTokens_delete', id(minted))
   await call(home, 'apiTokens_list')
+  await call(home, 'events_follow', { query: '?types=token.*&wait=0' })
   const { user } = await call(home, 'context_read')
   await call(home, 'profiles_read', id(user))
   await call(home, 'profiles_keys', id(user))

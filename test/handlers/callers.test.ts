@@ -25,8 +25,8 @@ type Names =
 /** The ids of the owner’s resources, by kind. */
 type Ids = Readonly<Record<Names, string>>
 
-/** A request to a row: its body, and the kind of the owner’s resource in its path. */
-const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
+/** A request to a row: its query, its body, and the kind of the owner’s resource in its path. */
+const ROWS: Readonly<Record<string, { of?: Names; query?: string; body?: unknown }>> = {
   'health.read': {},
   'status.read': {},
   'sync.read': {},
@@ -82,6 +82,7 @@ const ROWS: Readonly<Record<string, { of?: Names; body?: unknown }>> = {
   'apiTokens.list': {},
   'apiTokens.create': { body: { name: 'n', scope: 'read' } },
   'apiTokens.delete': { of: 'token' },
+  'events.follow': { query: '?wait=0' },
   'context.activeOrg': { body: { organisation_id: null } },
   // Samples of the rows that only the account answers.
   'context.read': {},
@@ -116,12 +117,12 @@ it('the table covers every row that the daemon answers', () => {
 })
 
 async function ask(daemon: TestDaemon, row: string, token: string, ids: Ids): Promise<Answer> {
-  const { of, body } = ROWS[row] as (typeof ROWS)[string]
+  const { of, query = '', body } = ROWS[row] as (typeof ROWS)[string]
   const route = routes.get(row)
   assert(route)
   const filled = route.path.replace('{mid}', NONE.account).replace('{cid}', ids.connection)
   const path = of === undefined ? filled : filled.replace('{id}', ids[of])
-  return daemon.request(route.method, path, { token, body })
+  return daemon.request(route.method, path + query, { token, body })
 }
 
 function meets({ status, json, text }: Answer, expected: Expected): void {
@@ -343,6 +344,7 @@ describe('the owner’s token without a signed-in account', () => {
     'apiTokens.list': 200,
     'apiTokens.create': 201,
     'apiTokens.delete': 'not_found',
+    'events.follow': 200,
   }
   for (const row of Object.keys(ROWS)) {
     const expected = column[row] ?? 'not_signed_in'
@@ -414,6 +416,7 @@ describe('two devices of a person', () => {
     'apiTokens.create': 201,
     'apiTokens.delete': 'not_found',
     'context.read': { user: { email } },
+    'events.follow': 200,
     'devices.list': 200,
     'profiles.read': 200,
   }

@@ -6,7 +6,7 @@ import type { Routes } from '../route.ts'
 const LONGEST_WAIT = 60
 
 export const events = {
-  list: {
+  follow: {
     method: 'GET',
     path: '/api/v1/events',
     by: 'daemon',

@@ -4,5 +4,5 @@ import type { RowSchema } from '../route.ts'
 
 /** The schemas of the JSON answers of rows with `media`, by path. Only documents need them. */
 export const JSON_ANSWERS: Readonly<Record<string, RowSchema>> = {
-  [events.list.path]: EventPage,
+  [events.follow.path]: EventPage,
 }

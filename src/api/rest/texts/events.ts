@@ -3,7 +3,7 @@ import type { Texts } from './text.ts'
 
 export const eventTexts: Texts<'events'> = {
   events: {
-    list: {
+    follow: {
       summary: 'Read what changes, as it happens',
       description:
         'An event stream (server-sent events) of what changes for the account on this daemon. The stream lasts until one side closes it. Each event has an `id`, a type in `event`, and in `data` the JSON of the schema `Event`. Events are kept for 7 days, at most 10,000: to continue after a break, send the last `id` as `Last-Event-ID` or `since`. ' +
