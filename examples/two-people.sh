@@ -109,18 +109,15 @@ for pair in 'ada bob' 'bob ada'; do
 done
 [ "$(cat "$work/ada.id")" != "$(cat "$work/bob.id")" ]
 
-heading 'Ada creates a connection and invites the address of Bob, and Bob approves the invitation'
+heading 'Ada creates a connection and invites the address of Bob'
 connection=$(as ada countersignd connection create --name 'Ada and Bob' --invite bob@example.org --json | field id)
 as bob countersignd invite list
 invitation=$(as bob countersignd invite list --json | field received.0.id)
-as bob countersignd invite approve "$invitation"
 
-heading 'The daemon of Ada adds Bob to the connection and encrypts the secret to his device'
-for try in {1..100}; do
-  if as bob countersignd code "$connection"; then break; fi
-  if [ "$try" -eq 100 ]; then exit 1; fi
-  sleep 0.2
-done 2>"$work/waiting.log"
+heading 'Bob approves. The daemon of Ada adds Bob to the connection and encrypts the secret to his device'
+# Ends when Bob can use words.
+as bob countersignd invite approve "$invitation" --wait
+as bob countersignd code "$connection"
 as ada countersignd connection members "$connection"
 
 heading 'Ada and Bob compare the safety number: if it is the same on both screens, no other person is between them'

@@ -125,6 +125,8 @@ export const EXIT = {
   notVerified: 10,
   inconclusive: 11,
   stateOlder: 12,
+  /** The number that shells use for a program that SIGINT (2) ended. */
+  interrupted: 130,
 } as const
 
 /** A reason why the program cannot start or continue, with its exit code. */

@@ -39,6 +39,9 @@ export function newWaiting({ stderr }: Pick<Io, 'stderr'>) {
   }
 }
 
+/** `hasDaemon` is whether a running daemon answers. */
+type ApiWork<T> = (api: Api, hasDaemon: boolean) => Promise<T>
+
 const TABLE = { ...rest, ...local }
 
 /**
@@ -100,7 +103,7 @@ async function here<T>(
   io: Io,
   lock: Lock,
   chosen: string | null,
-  work: (api: Api) => Promise<T>,
+  work: ApiWork<T>,
 ): Promise<T> {
   const [{ openDaemon }, { newLog }, { splitTarget }, { newRequestId }] = await Promise.all([
     import('../daemon/daemon.ts'),
@@ -130,7 +133,7 @@ async function here<T>(
   }
   const api = apiOver(io, answer, chosen)
   try {
-    return await work(api)
+    return await work(api, false)
   } finally {
     await daemon.close()
   }
@@ -140,11 +143,12 @@ async function overHttp<T>(
   io: Io,
   daemon: DaemonConnection,
   chosen: string | null,
-  work: (api: Api) => Promise<T>,
+  work: ApiWork<T>,
 ): Promise<T> {
   requireSameVersion(daemon)
   try {
-    return await work(apiOver(io, (request) => daemon.send(request), chosen, daemon.trusted))
+    const api = apiOver(io, (request) => daemon.send(request), chosen, daemon.trusted)
+    return await work(api, true)
   } finally {
     daemon.close()
   }
@@ -154,11 +158,7 @@ async function overHttp<T>(
  * Runs a function with the account's API, in this process or through the daemon.
  * @throws StartError and the errors of the API
  */
-export async function withApi<T>(
-  config: Config,
-  io: Io,
-  work: (api: Api) => Promise<T>,
-): Promise<T> {
+export async function withApi<T>(config: Config, io: Io, work: ApiWork<T>): Promise<T> {
   const token = chosenToken(config)
   const holder = await holderAt(config, token)
   if ('unproven' in holder) throw holder.unproven

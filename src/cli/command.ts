@@ -30,16 +30,19 @@ export interface Invocation {
   readonly config: () => Config
   /** Whether `--json` was given. */
   readonly json: boolean
-  /** Runs a function with the API. Closes the connection afterwards. */
-  readonly withApi: <T>(work: (api: Api) => Promise<T>) => Promise<T>
+  /**
+   * Runs a function with the API. Closes the connection afterwards. `hasDaemon` is whether a
+   * running daemon answers, and not this process.
+   */
+  readonly withApi: <T>(work: (api: Api, hasDaemon: boolean) => Promise<T>) => Promise<T>
   /** Prints an answer: with `--json` as JSON, otherwise as these lines. There may be no lines. */
   readonly print: (answer: unknown, lines: string | readonly string[]) => void
   /** Writes a message for the user to standard error. With `--json`, writes nothing. */
   readonly say: (text: string) => void
   /** Must be called when a server listens. */
   readonly started: () => void
-  /** Resolves after one second: the pause between two polls while another person has to act. */
-  readonly second: () => Promise<unknown>
+  /** Resolves after this time in milliseconds: the pause between two polls. */
+  readonly pause: (ms: number) => Promise<unknown>
 }
 
 export interface Command {

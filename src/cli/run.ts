@@ -32,7 +32,8 @@ const EXIT_CODES = `Exit codes:
    9  a process uses the state folder, but does not answer as its daemon
   10  not verified; the stamp is not good
   11  inconclusive: something could not be checked; the signer of a stamp is unknown
-  12  the state was written before the first release, and this version cannot read it`
+  12  the state was written before the first release, and this version cannot read it
+ 130  waiting was ended by Ctrl-C`
 
 const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
 
@@ -148,7 +149,7 @@ async function runCommand(
       void io.stdout.write(json ? `${jsonText(answer)}\n` : linesOf([lines].flat())),
     say: (text) => void (json || io.stderr.write(`${text}\n`)),
     started,
-    second: () => setTimeout(1000),
+    pause: (ms) => setTimeout(ms),
   })
   return code ?? EXIT.ok
 }

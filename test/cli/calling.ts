@@ -31,7 +31,7 @@ export async function call(
       io: { ...io, env },
       config: () => readConfig(env),
       json,
-      withApi: (work) => work(api as Api),
+      withApi: (work) => work(api as Api, true),
       print: (answer, lines) =>
         void io.stdout.write(
           json
@@ -43,7 +43,7 @@ export async function call(
         ),
       say: (text) => void (json || io.stderr.write(`${text}\n`)),
       started: () => undefined,
-      second: () => setImmediate(),
+      pause: () => setImmediate(),
     })
     return { code: code ?? EXIT.ok, ...result }
   } catch (error) {
@@ -75,6 +75,10 @@ export function apiOf(laptop: Laptop): Partial<Api> {
       end: ({ body: { last_device = false, forget = false } }) => flow.end({ last_device, forget }),
     },
     approvals: {
+      read: async ({ id }) => {
+        const { items } = await laptop.deviceSession.account().devices.list({})
+        return { state: items.find((one) => one.id === id)!.state, unsealed: 0 }
+      },
       begin: ({ id }) => laptop.approver.begin(laptop.deviceSession.account(), id),
       advance: ({ id }) => laptop.approver.advance(laptop.deviceSession.account(), id),
       create: ({ id, body }) =>

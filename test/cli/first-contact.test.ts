@@ -1,34 +1,12 @@
 /** First contact by four words, from two terminals. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { run } from '../../src/cli/run.ts'
 import { EXIT } from '../../src/errors.ts'
-import { environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { login } from '../e2e/servers.ts'
-import { streams, terminal, type Typed } from './terminal.ts'
+import { started } from './wait/started.ts'
+import { terminal, type Typed } from './terminal.ts'
 import { newCliFixture } from './cli-fixture.ts'
-
-/** Runs a command; `seen` resolves as soon as a pattern is in its output. */
-function started(stateDir: string, server: string, args: readonly string[], pattern: RegExp) {
-  const { result, io } = streams()
-  let found: (match: RegExpMatchArray) => void = () => undefined
-  const seen = new Promise<RegExpMatchArray>((resolve) => (found = resolve))
-  const stdout = {
-    write(text: string) {
-      result.out += text
-      const match = result.out.match(pattern)
-      if (match !== null) found(match)
-    },
-  }
-  const env = environment(stateDir, { SVC_BACKEND_URL: server })
-  const code = run([...args], { ...io, stdout, env })
-  const ended = code.then((exit) => ({ code: exit, ...result }))
-  // If a command ends without the pattern, the test fails with the command’s error output.
-  const missed = ended.then(({ err }) => assert.fail(err))
-  missed.catch(() => undefined)
-  return { seen: Promise.race([seen, missed]), ended }
-}
 
 async function two(t: Parameters<typeof newCliFixture>[0]) {
   const fixture = await newCliFixture(t)
@@ -47,8 +25,8 @@ test('four words are made at one terminal, typed at the other, and confirm both'
   const [ada, bob] = await two(t)
   const create = ['connection', 'create', '--name', 'Bank', '--invite', bob.email, '--words']
   const pattern = /^((?:[a-z]+ ){3}[a-z]+) {2}for bob@example\.org$/m
-  const making = started(ada.stateDir, ada.server, create, pattern)
-  const words = (await making.seen)[1] as string
+  const making = started(ada.stateDir, create, { env: { SVC_BACKEND_URL: ada.server } })
+  const words = (await making.seen(pattern))[1] as string
   const { received } = JSON.parse((await bob.on(['invite', 'list', '--json'])).out)
   const typed = [words.split(' ').slice(1).join(' '), words]
   const approving = await bob.on(['invite', 'approve', received[0].id, '--words'], {

@@ -196,6 +196,26 @@ export const local = {
     },
   },
   approvals: {
+    /** Get how far a device that was approved here is on the way to using words. */
+    read: {
+      method: 'GET',
+      path: '/local/v1/devices/{id}/approval',
+      by: 'daemon',
+      errors: ['no_device', ...BACKEND_ERRORS],
+      reply: v.object({
+        state: v.pipe(
+          v.picklist(['pending', 'active']),
+          v.description('pending: the words of this device were not typed on the new device yet.'),
+        ),
+        unsealed: v.pipe(
+          v.number(),
+          v.integer(),
+          v.description(
+            'How many connections have a secret that this device has, and that is not sealed to the new device yet.',
+          ),
+        ),
+      }),
+    },
     /** Begin to approve a waiting device. The attempt lasts 15 minutes and ends an earlier one. */
     begin: {
       method: 'POST',

@@ -39,7 +39,7 @@ async function call(machine: Host, verb: Verb, options: Record<string, string | 
       },
       say: (text) => void (result.err += `${text}\n`),
       started: () => assert.fail('the command starts no server'),
-      second: () => assert.fail('the service waits for nobody'),
+      pause: () => assert.fail('the service waits for nobody'),
     })
     return { ...result, purged, code: code ?? 0, error: null }
   } catch (error) {

@@ -15,7 +15,9 @@ import {
   valuesOf,
 } from '../../option-fields.ts'
 import { shown } from '../../table.ts'
+import { TIMEOUT_HELP, WAIT_OPTIONS, patienceOf } from '../../wait.ts'
 import { afterWords, wordsLine, inviteeOf } from './first-contact.ts'
+import { waitForInvited } from './waiting.ts'
 
 /**
  * Reads a connection from the account server.
@@ -63,7 +65,8 @@ const FIELDS = {
 }
 
 export const connectionCreate: Command = {
-  usage: '--name NAME [--invite ADDRESS|ACCOUNT]… [--words] [--preset ID | --no-preset] [--json]',
+  usage:
+    '--name NAME [--invite ADDRESS|ACCOUNT]… [--words] [--wait [--timeout TIME]] [--preset ID | --no-preset] [--json]',
   help: `
 Creates a connection with you as its only member and owner. With --invite, also invites other people to it, like
 "countersignd invite".
@@ -75,11 +78,16 @@ Creates a connection with you as its only member and owner. With --invite, also 
   --words                    show four words for each invited person. Say them in person or on a call that you placed.
                              The command waits until the words are typed ("countersignd invite approve --words"), at
                              most 15 minutes. Then both sides are confirmed, as if you had compared the safety number
+  --wait                     wait until every invited person is a member and the words can be used, and show each step
+                             on the way
+  --timeout TIME             ${TIMEOUT_HELP}
   --preset ID                the preset to use ("countersignd preset list"; default: the default preset)
   --no-preset                use no preset`,
-  options: optionsOf(FIELDS),
+  options: { ...optionsOf(FIELDS), ...WAIT_OPTIONS },
   args: [0, 0],
-  async run({ options, withApi, print, say, json }) {
+  async run(invocation) {
+    const { options, withApi, print, say, json } = invocation
+    const patienceMs = patienceOf(invocation)
     const { name, invite = [], ...more } = valuesOf(FIELDS, options)
     if (name === undefined)
       throw new UsageError(
@@ -89,11 +97,25 @@ Creates a connection with you as its only member and owner. With --invite, also 
       throw new UsageError(
         '--words can only be used with --invite, because the words are for invited people.',
       )
+    if (patienceMs !== null && invite.length === 0)
+      throw new UsageError(
+        '--wait can only be used with --invite, because the command waits for invited people.',
+      )
     const body = { name, invite: invite.map(inviteeOf), ...more }
-    return withApi(async (api) => {
+    return withApi(async (api, hasDaemon) => {
       const made = await api.connections.create({ body })
       const { words = [] } = made
-      print(made, [itemLine(made), ...words.map(wordsLine)])
+      const lines = [itemLine(made), ...words.map(wordsLine)]
+      if (patienceMs === null || !json) print(made, lines)
+      if (patienceMs !== null)
+        return waitForInvited(invocation, api, {
+          connection: made,
+          isMine: () => true,
+          words,
+          answer: (connection) => ({ ...made, ...connection }),
+          hasDaemon,
+          patienceMs,
+        })
       if (words.length > 0) return afterWords({ say, json }, api, words)
       if (invite.length > 0)
         say(

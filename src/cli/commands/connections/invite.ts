@@ -17,6 +17,8 @@ import {
   inviterOf,
 } from './first-contact.ts'
 import { withPrompt } from '../../prompt.ts'
+import { TIMEOUT_HELP, WAIT_OPTIONS, patienceOf } from '../../wait.ts'
+import { waitForInvited, waitForWords } from './waiting.ts'
 import { shown, table } from '../../table.ts'
 
 /** Returns whether the account or mailbox was already invited. If so, no new mail is sent. */
@@ -35,7 +37,7 @@ function followsFrom(made: Invitation, before: Connection): string {
 }
 
 export const inviteCommand: Command = {
-  usage: 'CONNECTION ADDRESS|ACCOUNT [--words] [--json]',
+  usage: 'CONNECTION ADDRESS|ACCOUNT [--words] [--wait [--timeout TIME]] [--json]',
   help: `
 Invites a person to a connection, by e-mail address or by the id of an account (acc_…). A person who is invited by
 e-mail address can create the account later. Only owners can invite. The person gets one mail. The invitation is
@@ -44,25 +46,38 @@ valid for 14 days, unless the preset of the connection sets another period.
 After the person has approved, this device adds them at its next sync and encrypts the secret for their devices. The
 account server cannot add anyone by itself.
 
-  --words   show four words. Say them in person or on a call that you placed. The command waits until the words are
-            typed ("countersignd invite approve --words"), at most 15 minutes. If you run the command again, it
-            shows new words`,
-  options: WORDS_OPTION,
+  --words          show four words. Say them in person or on a call that you placed. The command waits until the
+                   words are typed ("countersignd invite approve --words"), at most 15 minutes. If you run the
+                   command again, it shows new words
+  --wait           wait until the person is a member and the words can be used, and show each step on the way
+  --timeout TIME   ${TIMEOUT_HELP}`,
+  options: { ...WORDS_OPTION, ...WAIT_OPTIONS },
   args: [2, 2],
-  run({ args: [id = '', whom = ''], options, withApi, print, say, json }) {
+  run(invocation) {
+    const { args, options, withApi, print, say, json } = invocation
+    const [id = '', whom = ''] = args
     const body = inviteeOf(whom)
-    return withApi(async (api) => {
+    const patienceMs = patienceOf(invocation)
+    return withApi(async (api, hasDaemon) => {
       // Read the connection first, so that a later `not_found` cannot refer to it.
       const before = await readShownConnection(api, id)
       const add = () => api.members.add({ id, body })
       const made = await ('user_id' in body ? ofAccount(add) : add())
-      const line = `${made.id}  ${shown(invitedOf(made))}`
-      if (options['words'] === true) {
-        const words = await api.contactWords.create({ id: made.id })
-        print({ ...made, words }, [line, wordsLine(words)])
-        return afterWords({ say, json }, api, [words])
-      }
-      print(made, line)
+      const words =
+        options['words'] === true ? [await api.contactWords.create({ id: made.id })] : []
+      const answer = { ...made, ...(words.length === 0 ? {} : { words: words[0] }) }
+      const lines = [`${made.id}  ${shown(invitedOf(made))}`, ...words.map(wordsLine)]
+      if (patienceMs === null || !json) print(answer, lines)
+      if (patienceMs !== null)
+        return waitForInvited(invocation, api, {
+          connection: before,
+          isMine: (one) => one.id === made.id,
+          words,
+          answer: (connection) => ({ ...answer, connection }),
+          hasDaemon,
+          patienceMs,
+        })
+      if (words.length > 0) return afterWords({ say, json }, api, words)
       say(followsFrom(made, before))
     })
   },
@@ -205,39 +220,58 @@ const approveAlone = answer({
   done: approvedAs,
 })
 
-/** Approves an invitation with the inviter's four words, and waits for the inviter's device. */
-const approveByWords = (invocation: Invocation): Promise<number> =>
+const approveAndWait = (invocation: Invocation, patienceMs: number): Promise<number> =>
+  invocation.withApi(async (api, hasDaemon) => {
+    const [id = ''] = invocation.args
+    const approve = () => api.invitations.approve({ id })
+    const approved = await answerOf(id, OVER_RECEIVED, approve)
+    return waitForWords(invocation, api, { approved, hasDaemon, patienceMs })
+  })
+
+/**
+ * Approves an invitation with the inviter's four words, and waits for the inviter's device.
+ * @param patienceMs with `--wait`: how long to wait until there are words, otherwise null
+ */
+const approveByWords = (invocation: Invocation, patienceMs: number | null): Promise<number> =>
   withPrompt(invocation.io, (prompt) =>
-    invocation.withApi(async (api) => {
+    invocation.withApi(async (api, hasDaemon) => {
       const { args, print, say } = invocation
       const [id = ''] = args
       const answered = await withFourWords(invocation, prompt, (words) =>
         answerOf(id, OVER_RECEIVED, () => api.invitations.approve({ id, body: { words } })),
       )
-      print(answered, [])
+      if (patienceMs === null) print(answered, [])
       if (answered.state === 'pending')
         say("Waiting for the inviter's device. To stop waiting, press Ctrl-C.")
       const code = await waitForContacts({ say }, api, [id])
-      if (code === EXIT.ok) say(await approvedAs(answered, api))
+      if (code !== EXIT.ok) return code
+      if (patienceMs !== null)
+        return waitForWords(invocation, api, { approved: answered, hasDaemon, patienceMs })
+      say(await approvedAs(answered, api))
       return code
     }),
   )
 
 export const inviteApprove: Command = {
-  usage: 'ID [--words] [--json]',
+  usage: 'ID [--words] [--wait [--timeout TIME]] [--json]',
   help: `
 Approves an invitation that you received. A device of the inviter then adds you at its next sync, and your device
 fetches the connection at its first sync after that.
 
-  --words   ask for the four words that the inviter says (without a terminal: on standard input), and approve only
-            if they are right. Then both sides are confirmed, as if you had compared the safety number. You have
-            three attempts in 15 minutes. Each set of words is valid for one attempt`,
-  options: WORDS_OPTION,
+  --words          ask for the four words that the inviter says (without a terminal: on standard input), and approve
+                   only if they are right. Then both sides are confirmed, as if you had compared the safety number.
+                   You have three attempts in 15 minutes. Each set of words is valid for one attempt
+  --wait           wait until the words can be used on this device, and show each step on the way
+  --timeout TIME   ${TIMEOUT_HELP}`,
+  options: { ...WORDS_OPTION, ...WAIT_OPTIONS },
   args: [1, 1],
-  run: (invocation) =>
-    invocation.options['words'] === true
-      ? approveByWords(invocation)
-      : approveAlone.run(invocation),
+  run(invocation) {
+    const patienceMs = patienceOf(invocation)
+    if (invocation.options['words'] === true) return approveByWords(invocation, patienceMs)
+    return patienceMs === null
+      ? approveAlone.run(invocation)
+      : approveAndWait(invocation, patienceMs)
+  },
 }
 
 export const inviteDecline = answer({

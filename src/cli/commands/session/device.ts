@@ -8,6 +8,15 @@ import { listCommand, deleteCommand } from '../../collection.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
 import { showNotices } from '../status.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
+import {
+  type Look,
+  TIMEOUT_HELP,
+  WAIT_OPTIONS,
+  type WaitTerms,
+  patienceOf,
+  waitUntilUsable,
+} from '../../wait.ts'
+import { APPROVAL_POLL_MS } from './sign-in-steps.ts'
 import { shown, table } from '../../table.ts'
 
 const STATES = { active: 'active', pending: 'awaits approval' } as const
@@ -78,14 +87,14 @@ const printedOnce = (name: string) => ({
 })
 
 /** Begins an approval, waits until the new device's words can be typed, and returns its name. */
-async function ready(api: Api, { io, second }: Invocation, id: string): Promise<string> {
+async function ready(api: Api, { io, pause }: Invocation, id: string): Promise<string> {
   let seen = await api.approvals.begin({ id })
   const name = shown(seen.device_name)
   for (let printed: string | null = null; seen.state !== 'ready';) {
     const says = printedOnce(name)[seen.state]
     if (says !== null && says !== printed) io.stderr.write(`${says}\n`)
     printed = says ?? printed
-    await second()
+    await pause(APPROVAL_POLL_MS)
     seen = await api.approvals.advance({ id })
   }
   return name
@@ -118,8 +127,45 @@ async function approved(api: Api, { io }: Invocation, prompt: Prompt, id: string
   }
 }
 
+/** Looks how far a device is that was approved here. */
+async function lookAtDevice(api: Api, id: string, name: string): Promise<Look> {
+  const approved = `You approved "${name}". The four words of this device must be typed on it.`
+  try {
+    const { state, unsealed } = await api.approvals.read({ id })
+    if (state === 'pending') return { steps: [approved], usable: null, refusal: null }
+    const steps = [approved, `"${name}" is signed in.`]
+    const usable =
+      unsealed === 0
+        ? `The secrets of all connections are sealed to "${name}". Words can be used on it as soon as it has synced.`
+        : null
+    return { steps, usable, refusal: null }
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'not_found')) throw error
+    const refusal = `"${name}" does not belong to the account any more. It was declined or revoked, or it revoked itself because other words were typed on it. To add it, sign in on it again: "countersignd login".`
+    return { steps: [], usable: null, refusal }
+  }
+}
+
+type Approved = Awaited<ReturnType<Api['approvals']['create']>>
+
+/** Waits until a device that was approved here has the secrets of all connections. */
+function waitForDevice(
+  invocation: Invocation,
+  api: Api,
+  { id, made, ...terms }: WaitTerms & { id: string; made: Approved },
+): Promise<number> {
+  // The JSON is the last output, and the words are needed before.
+  if (invocation.json) invocation.io.stderr.write(`${made.words}\n`)
+  return waitUntilUsable(invocation, api, {
+    ...terms,
+    look: () => lookAtDevice(api, id, made.device_name),
+    later: 'device list',
+    answer: () => ({ id, ...made }),
+  })
+}
+
 export const deviceApprove: Command = {
-  usage: '[ID] [--json]',
+  usage: '[ID] [--wait [--timeout TIME]] [--json]',
   help: `
 Approves a new device. If several devices await approval and no ID is given, you choose one from a list.
 "countersignd login" must be running on the new device. This command asks for the four words that the new device
@@ -131,22 +177,30 @@ ${APPROVAL_WARNING}
 The new device receives no secrets until the second four words have been typed on it. It receives the secrets with
 the next syncs.
 
+  --wait           wait until the secrets of all connections are encrypted for the new device, and show each step on
+                   the way
+  --timeout TIME   ${TIMEOUT_HELP}
+
 The words prevent a dishonest account server from adding a device of its own, so read them from the screen of the
 new device. If the words are rejected although you typed them correctly, do not approve the device, and ask the
 operator of the account server.`,
+  options: WAIT_OPTIONS,
   args: [0, 1],
   run: (invocation) =>
     withPrompt(invocation.io, async (prompt) => {
-      const { args, withApi, print, say } = invocation
+      const { args, withApi, print, say, json } = invocation
+      const patienceMs = patienceOf(invocation)
       const id = args[0] ?? (await chosen(invocation, prompt))
       // All steps use one `withApi`, because the random values of the approval exist only in the
       // memory of the daemon, or of this process while it has the state lock.
-      const made = await withApi(async (api) => {
+      return withApi(async (api, hasDaemon) => {
         const name = await byId('device', id, () => ready(api, invocation, id))
-        return approved(api, invocation, prompt, id, name)
+        const made = await approved(api, invocation, prompt, id, name)
+        say(`Almost done. Now type these four words on "${shown(made.device_name)}":`)
+        if (patienceMs === null || !json) print({ id, ...made }, made.words)
+        if (patienceMs !== null)
+          return waitForDevice(invocation, api, { id, made, hasDaemon, patienceMs })
       })
-      say(`Almost done. Now type these four words on "${shown(made.device_name)}":`)
-      print({ id, ...made }, made.words)
     }),
 }
 

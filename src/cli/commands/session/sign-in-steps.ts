@@ -67,6 +67,9 @@ export async function resetting(
   return { reset: true }
 }
 
+/** The pause between two polls while the user acts on another device, in milliseconds. */
+export const APPROVAL_POLL_MS = 1000
+
 const WAITING = `
 This device awaits approval, and can only read until then. Now run "countersignd device approve"
 on a device that is signed in. Waiting for the approval, at most 15 minutes …
@@ -99,11 +102,11 @@ function isAskedAgain(error: unknown): error is AppError {
 }
 
 /** Begins an approval, and waits until this device has words to show or is approved. */
-async function beginApproval(api: Api, { io, second }: Asking): Promise<SignIn> {
+async function beginApproval(api: Api, { io, pause }: Asking): Promise<SignIn> {
   let seen = await api.signIn.beginApproval({})
   if (seen.state === 'awaiting_approval') io.stderr.write(`${WAITING}\n`)
   while (seen.state === 'awaiting_approval' && seen.device_words === null) {
-    await second()
+    await pause(APPROVAL_POLL_MS)
     seen = await api.signIn.advanceApproval({})
   }
   return seen
@@ -146,7 +149,7 @@ const comeIn = (asking: Asking, prompt: Prompt): Promise<SignIn> =>
     }
   })
 
-type Asking = Pick<Invocation, 'io' | 'withApi' | 'say' | 'second'>
+type Asking = Pick<Invocation, 'io' | 'withApi' | 'say' | 'pause'>
 
 const codeOf = (error: unknown) => (error instanceof AppError ? error.code : null)
 const complain = ({ io }: Asking, error: unknown) =>
