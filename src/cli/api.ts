@@ -74,7 +74,9 @@ function apiOver(
   const waiting = newWaiting(io)
   return clientOf(TABLE, async (request) => {
     try {
-      return await waiting(send(request))
+      // A request that waits for events has nothing to report while it waits.
+      const isQuiet = request.route.lasting === true
+      return await (isQuiet ? send(request) : waiting(send(request)))
     } catch (error) {
       if (chosen === null || !(error instanceof AppError)) throw error
       throw withRemedy(error, request.route.path, chosen, trusted)

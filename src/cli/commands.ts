@@ -195,6 +195,9 @@ export const COMMANDS: Commands = {
     'external create': ['externalCreate', 'Add an external member: a person without an account'],
     'external delete': ['externalDelete', 'Delete an external member and revoke their guest codes'],
   }),
+  ...from(() => import('./commands/events.ts'), {
+    events: ['eventsCommand', 'Show what changes, as it happens'],
+  }),
   ...from(() => import('./commands/notification.ts'), {
     'notification list': ['notificationList', 'List notifications'],
     'notification read': ['notificationRead', 'Mark notifications as read'],

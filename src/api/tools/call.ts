@@ -125,6 +125,8 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
     const part = inPath.includes(name) ? 'path' : inQuery.includes(name) ? 'query' : rest
     parts[part][name] = part === 'path' && !ID.test(value as string) ? NO_ID : value
   }
+  // The answer must end, so a tool reads a stream as JSON.
+  if (route.lasting === true) parts.query['wait'] ??= 0
   const isLeftOut = route.body?.type === 'optional' && Object.keys(parts.body).length === 0
   const body = route.body === undefined || isLeftOut ? undefined : parts.body
   const { path } = outgoing(route, parts.path)
