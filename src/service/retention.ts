@@ -10,6 +10,7 @@ import { newRunner } from './db/runner.ts'
 import type { Schema } from './db/schema.ts'
 import { newSweep } from './db/sweeps.ts'
 import { markChanged, transactionWithMarks } from './db/sync-marks.ts'
+import { markSides, SIDES } from './accounts/invitation-marks.ts'
 
 /** How often rows are deleted, in milliseconds. */
 const PERIOD_MS = 3_600_000
@@ -74,25 +75,30 @@ export const RETENTIONS: readonly Kind[] = [
   },
   {
     setting: 'invitations',
+    // Devices list guest codes and invitations, so their changes are marked.
     batch: (db, before, most) =>
-      db
-        .deleteFrom('invitations')
-        .where(isUnused)
-        .where('expires_at', '<', before)
-        .where('id', 'in', (of) =>
-          of
-            .selectFrom('invitations')
-            .select('id')
-            .where(isUnused)
-            .where('expires_at', '<', before)
-            .orderBy('expires_at')
-            .limit(sql.lit(most)),
-        )
-        .executeTakeFirstOrThrow(),
+      transactionWithMarks(db, async (trx) => {
+        const old = await trx
+          .deleteFrom('invitations')
+          .where(isUnused)
+          .where('expires_at', '<', before)
+          .where('id', 'in', (of) =>
+            of
+              .selectFrom('invitations')
+              .select('id')
+              .where(isUnused)
+              .where('expires_at', '<', before)
+              .orderBy('expires_at')
+              .limit(sql.lit(most)),
+          )
+          .returning(SIDES)
+          .execute()
+        await markSides(trx, old)
+        return { numDeletedRows: BigInt(old.length) }
+      }),
   },
   {
     setting: 'guestCodes',
-    // Devices list guest codes, so the change is marked.
     batch: (db, before, most) =>
       transactionWithMarks(db, async (trx) => {
         const ended = await trx
@@ -109,7 +115,7 @@ export const RETENTIONS: readonly Kind[] = [
           .returning('account_id')
           .execute()
         const accounts = [...new Set(ended.map(({ account_id }) => account_id))]
-        if (accounts.length > 0) markChanged(trx, ['guest_codes'], { accounts })
+        markChanged(trx, ['guest_codes'], { accounts })
         return { numDeletedRows: BigInt(ended.length) }
       }),
   },

@@ -250,7 +250,7 @@ export async function openService(of: {
     account: from(() => import('./deletion/account-deletion.ts'), 'account'),
     approval: from(() => import('./devices/devices.ts'), 'approval'),
     bearer: from(() => import('./devices/machine-tokens.ts'), 'bearer'),
-    changes: from(() => import('./accounts/changes.ts'), 'changes'),
+    changes: from(() => import('./hints/changes.ts'), 'changes'),
     chat: from(() => import('./assistant/chat.ts'), 'chat'),
     connections: from(() => import('./connections/connections.ts'), 'connections'),
     context: from(() => import('./accounts/account-record.ts'), 'context'),

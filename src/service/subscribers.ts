@@ -19,6 +19,7 @@ import {
 } from './notices/account.ts'
 import { touchContacts } from './connections/connection-rows.ts'
 import { markFollowers, markKeyLog } from './devices/key-log-marks.ts'
+import { markInvited } from './accounts/invitation-marks.ts'
 import { letterOfInvitation } from './connections/invitation-letters.ts'
 import {
   noticeOfAnswer,
@@ -33,6 +34,7 @@ import type { Subscribers } from './events.ts'
 import { settleApproval } from './links/open-link-requests.ts'
 import { activity, ownActivity } from './organisations/activity-subscribers.ts'
 import { joining } from './organisations/joining.ts'
+import { markMembers } from './organisations/organisation-marks.ts'
 import {
   lettersOfInvites,
   noticeOfMember,
@@ -44,9 +46,9 @@ import { historyOfCard, historyOfChange, historyOfVerifications } from './trust/
 export const subscribers = (ground: ServiceContext): Subscribers => ({
   'account.signed_in': [joining(ground)],
   'account.reset': [markFollowers, letterOfReset(ground), noticesOfReset],
-  'email.added': [letterOfEmail(ground), noticeOfEmail, joining(ground)],
+  'email.added': [markInvited, letterOfEmail(ground), noticeOfEmail, joining(ground)],
   'key_log.appended': [touchContacts, markKeyLog],
-  'profile.signed': [touchContacts, markKeyLog, markFollowers],
+  'profile.signed': [touchContacts, markKeyLog, markFollowers, markInvited],
   'device.added': [letterOfDevice(ground), noticeOfDevice],
   'device.revoked': [noticeOfRevocation],
   'recovery_key.changed': [letterOfRecoveryKey(ground), noticeOfRecoveryKey],
@@ -71,16 +73,25 @@ export const subscribers = (ground: ServiceContext): Subscribers => ({
   'export.failed': [noticeOfFailure],
   'stamp.created': [ownActivity(ground, 'stamp.created')],
 
-  'machine.created': [activity(ground, 'machine.created')],
+  'machine.created': [markMembers, activity(ground, 'machine.created')],
   'organisation.invited': [
+    markMembers,
     lettersOfInvites(ground),
     noticesOfInvites,
     activity(ground, 'organisation.invited'),
   ],
-  'organisation.joined': [activity(ground, 'organisation.joined')],
-  'organisation.left': [activity(ground, 'organisation.left')],
-  'organisation.member_changed': [noticeOfMember, activity(ground, 'organisation.member_changed')],
-  'organisation.roles_widened': [noticesOfRoles, activity(ground, 'organisation.roles_widened')],
-  'organisation.group': [activity(ground, 'organisation.group')],
+  'organisation.joined': [markMembers, activity(ground, 'organisation.joined')],
+  'organisation.left': [markMembers, activity(ground, 'organisation.left')],
+  'organisation.member_changed': [
+    markMembers,
+    noticeOfMember,
+    activity(ground, 'organisation.member_changed'),
+  ],
+  'organisation.roles_widened': [
+    markMembers,
+    noticesOfRoles,
+    activity(ground, 'organisation.roles_widened'),
+  ],
+  'organisation.group': [markMembers, activity(ground, 'organisation.group')],
   'organisation.alert': [activity(ground, 'organisation.alert')],
 })

@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import { Time } from '../fields.ts'
 import type { Routes } from '../route.ts'
 
-/** The parts of an account that a sync reads, and that change separately. */
-export const SYNC_PARTS = [
+/** The parts of an account that a sync verifies or works on. */
+const CHECKED_PARTS = [
   'key_log',
   'connections',
   'guest_codes',
@@ -11,7 +11,40 @@ export const SYNC_PARTS = [
   'trust_cards',
   'public_code',
 ] as const
+
+/** The lists of an account that a device only shows. */
+export const SYNC_LISTS = [
+  'invitations',
+  'open_link_requests',
+  'notifications',
+  'exports',
+  'organisations',
+] as const
+
+/** The parts of an account that a sync may read, and that change separately. */
+export const SYNC_PARTS = [...CHECKED_PARTS, ...SYNC_LISTS] as const
 export type SyncPart = (typeof SYNC_PARTS)[number]
+
+/** Returns what an answer lists as changed. */
+export const changedParts = ({
+  changed,
+  lists = SYNC_LISTS,
+}: {
+  readonly changed: readonly SyncPart[]
+  readonly lists?: readonly string[] | undefined
+}): ReadonlySet<SyncPart> =>
+  new Set([...changed, ...SYNC_LISTS.filter((list) => lists.includes(list))])
+
+/** Returns changed parts in the form of an answer. */
+export const partsInAnswer = (
+  parts: readonly SyncPart[],
+): {
+  readonly changed: (typeof CHECKED_PARTS)[number][]
+  readonly lists: (typeof SYNC_LISTS)[number][]
+} => ({
+  changed: CHECKED_PARTS.filter((part) => parts.includes(part)),
+  lists: SYNC_LISTS.filter((part) => parts.includes(part)),
+})
 
 /** The longest `since` that a device sends, in characters. */
 const LONGEST_SINCE = 200
@@ -42,9 +75,19 @@ export const changes = {
         ),
       ),
       changed: v.pipe(
-        v.array(v.picklist(SYNC_PARTS)),
+        v.array(v.picklist(CHECKED_PARTS)),
         v.description(
           'The parts that may have changed. `key_log`: the key log and the signed name of the account. `connections`: the list of connections, with everything that changes their `updated_at`. `duties`: the list may have new items.',
+        ),
+      ),
+      // A field of its own with any names, because a device rejects an answer with a part in
+      // `changed` that it does not support.
+      lists: v.optional(
+        v.pipe(
+          v.array(v.string()),
+          v.description(
+            'The lists that may have changed; ignore unknown names. If it is absent, any list may have changed. `invitations`: sent and received. `open_link_requests`. `notifications`. `exports`: without their progress. `organisations`: those of the account, with their members, invited mailboxes and groups.',
+          ),
         ),
       ),
     }),

@@ -5,7 +5,7 @@
  * So each part is read at least once a day, and at every sync that the user or the start of the
  * program causes. The place is kept in memory. A restored or copied folder has none.
  */
-import type { SyncPart } from '../../api/device/changes.ts'
+import { changedParts, type SyncPart } from '../../api/device/changes.ts'
 import type { Account } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 
@@ -70,10 +70,11 @@ export function newPlaces(now: () => number): Places {
       const before = answer === null ? null : place
       const settled = new Set<SyncPart>()
       const since = answer?.since ?? null
+      const changed = answer === null ? null : changedParts(answer)
       reached = since === null ? null : { since, settled, wholeAt: before?.wholeAt ?? now() }
       return {
         has(part) {
-          const isOld = before?.settled.has(part) === true && !answer!.changed.includes(part)
+          const isOld = before?.settled.has(part) === true && changed?.has(part) === false
           if (isOld) settled.add(part)
           return !isOld
         },

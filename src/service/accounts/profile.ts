@@ -9,6 +9,7 @@ import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
 import { acquireLock } from '../db/locks.ts'
 import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
+import { markInvitationsOf } from './invitation-marks.ts'
 
 const profileOf = compiledOnce((db, { account }: { account: string }) =>
   db
@@ -74,8 +75,10 @@ export const profile = ({ db }: ServiceContext): Service['profile'] => ({
       )
       if (Object.keys(set).length > 0)
         await trx.updateTable('accounts').set(set).where('id', '=', account).execute()
-      if (body.display_name !== undefined)
+      if (body.display_name !== undefined) {
         markChanged(trx, ['trust_cards'], { followersOf: [account] })
+        await markInvitationsOf(trx, account)
+      }
       return read(trx, account)
     }),
 })

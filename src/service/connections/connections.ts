@@ -14,6 +14,7 @@ import { CONNECTION_PREFIX, requireMember, lockConnection, later } from './conne
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { ENDED, receiversOf } from './invitation-ends.ts'
+import { markInvitations } from '../accounts/invitation-marks.ts'
 import { invitedIn, occupiesPlace, occupyingInvitations } from './invitation-rows.ts'
 import { ofPage, onPage, type PageValues } from '../db/collections.ts'
 import { compiledOnce } from '../db/compiled.ts'
@@ -297,6 +298,7 @@ async function end({ events, now }: ServiceContext, account: string, id: string)
       .where((of) => occupiesPlace(of, now()))
       .execute()
     const receivers = await receiversOf(trx, open)
+    await markInvitations(trx, (of) => of('connection_id', '=', id))
     const { numDeletedRows: ended } = await trx
       .deleteFrom('connections')
       .where('id', '=', id)

@@ -3,11 +3,12 @@
  * epoch of the connection when the account was deleted. `accounts/deleted-accounts.ts` has the key
  * logs.
  */
-import type { Kysely, Transaction } from 'kysely'
+import type { ExpressionBuilder, ExpressionWrapper, Kysely, SqlBool, Transaction } from 'kysely'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 import { markChanged } from '../db/sync-marks.ts'
 import { pseudonymOf } from '../accounts/deleted-accounts.ts'
+import { markInvitations } from '../accounts/invitation-marks.ts'
 
 /** Stores that a roster names an account. */
 export async function noteNamed(
@@ -72,23 +73,36 @@ export async function departedLengths(
   })
 }
 
+type Connections = ExpressionBuilder<Schema, 'connections'>
+
 /**
- * Returns a query that deletes connections without members. The caller must add a condition that
- * selects the connections to consider.
+ * Deletes connections without members, with their invitations.
+ * @param which a condition for the connections to consider
  */
-export const deleteAbandoned = (trx: Transaction<Schema>) =>
-  trx
-    .deleteFrom('connections')
-    .where((of) =>
-      of.not(
-        of.exists(
-          of
-            .selectFrom('memberships')
-            .select('account_id')
-            .whereRef('memberships.connection_id', '=', 'connections.id'),
-        ),
+export async function deleteAbandoned(
+  trx: Transaction<Schema>,
+  which: (of: Connections) => ExpressionWrapper<Schema, 'connections', SqlBool>,
+): Promise<void> {
+  const isEmpty = (of: Connections) =>
+    of.not(
+      of.exists(
+        of
+          .selectFrom('memberships')
+          .select('account_id')
+          .whereRef('memberships.connection_id', '=', 'connections.id'),
       ),
     )
+  const rows = await trx
+    .selectFrom('connections')
+    .select('id')
+    .where(which)
+    .where(isEmpty)
+    .execute()
+  if (rows.length === 0) return
+  const ids = rows.map(({ id }) => id)
+  await markInvitations(trx, (of) => of('connection_id', 'in', ids))
+  await trx.deleteFrom('connections').where('id', 'in', ids).where(isEmpty).execute()
+}
 
 /**
  * Removes an account from its connections, before the account is deleted. The server copies the
@@ -116,14 +130,14 @@ export async function departFrom(
   await trx.deleteFrom('memberships').where('account_id', '=', account).execute()
   for (const { connection_id: connection } of open)
     await events.publish(trx, { type: 'member.deleted', connection, account, at })
-  await deleteAbandoned(trx)
-    .where('id', 'in', (of) =>
-      of
+  await deleteAbandoned(trx, (of) =>
+    of('id', 'in', (query) =>
+      query
         .selectFrom('roster_accounts')
         .select('connection_id')
         .where('account_hash', '=', account_hash),
-    )
-    .execute()
+    ),
+  )
   await trx
     .updateTable('roster_accounts')
     .set((of) => ({

@@ -4,9 +4,10 @@
 import type { Kysely } from 'kysely'
 import { lockConnection, roleIn } from './connection-rows.ts'
 import { accountAt, displayName } from '../accounts/account-record.ts'
+import { markInvitationsNamed } from '../accounts/invitation-marks.ts'
 import type { ServiceContext } from '../context.ts'
 import { compiledOnce } from '../db/compiled.ts'
-import { isLeftBehind, isOver } from './invitation-rows.ts'
+import { endsAt, isLeftBehind, isOver, occupiesPlace } from './invitation-rows.ts'
 import type { Receiver } from '../events.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -104,6 +105,36 @@ const overOf = compiledOnce((db, { account, at }: { account: string; at: number 
 })
 
 /**
+ * Returns when the next open invitation that an account sent or received expires, Unix
+ * milliseconds; 0 if there is none.
+ */
+export async function nextInvitationExpiry(
+  db: Kysely<Schema>,
+  account: string,
+  at: number,
+): Promise<number> {
+  const first = () =>
+    db
+      .selectFrom('invitations')
+      .select((of) => of.fn.min(endsAt(of)).as('at'))
+      .where((of) => occupiesPlace(of, at))
+  // A query for each kind, because each can use an index.
+  const rows = await first()
+    .where('from_account', '=', account)
+    .unionAll(first().where('to_account', '=', account))
+    .unionAll(
+      first()
+        .where('to_account', 'is', null)
+        .where('to_email', 'in', (of) =>
+          of.selectFrom('emails').select('address').where('account_id', '=', account),
+        ),
+    )
+    .execute()
+  const times = rows.flatMap(({ at: one }) => (one === null ? [] : [Number(one)]))
+  return times.length === 0 ? 0 : Math.min(...times)
+}
+
+/**
  * Marks an account's expired invitations and notifies both sides. Called before an account reads
  * its notifications, because no timer marks expired invitations.
  */
@@ -129,6 +160,7 @@ export async function noteExpired(
         .set({ state: 'expired', ...(row.consent === 1 ? { consent: 0 as const } : {}) })
         .where('id', '=', id)
         .execute()
+      await markInvitationsNamed(trx, [row])
       await events.publish(trx, {
         type: 'invitation.expired',
         invitation: row.id,

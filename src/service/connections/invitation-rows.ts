@@ -43,6 +43,10 @@ export type Named = Awaited<
 /** How long after its expiry an approved invitation can still be used to add the account. */
 const GRACE_MS = 24 * 3_600_000
 
+/** Returns when an open invitation expires, as SQL. */
+export const endsAt = (of: ExpressionBuilder<Schema, 'invitations'>) =>
+  sql<number>`case when ${of.ref('consent')} = 1 then ${of.ref('expires_at')} + ${of.lit(GRACE_MS)} else ${of.ref('expires_at')} end`
+
 /** The sum is in SQL, because a compiled query has no value for `at` while it is built. */
 const isInGrace = (of: ExpressionBuilder<Schema, 'invitations'>, at: number) =>
   sql<boolean>`${of.ref('expires_at')} + ${of.lit(GRACE_MS)} > ${at}`

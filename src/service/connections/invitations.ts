@@ -9,6 +9,7 @@ import type { Invitation } from '../../api/rest/invitations.ts'
 import { AppError } from '../../errors.ts'
 import { lockConnection, roleIn } from './connection-rows.ts'
 import { receiversOf } from './invitation-ends.ts'
+import { markInvitationsNamed } from '../accounts/invitation-marks.ts'
 import { requireId, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import {
@@ -179,6 +180,7 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
       if (change !== null) {
         await trx.updateTable('invitations').set(change).where('id', '=', id).execute()
         markChanged(trx, ['duties'], { accounts: [row.from_account] })
+        await markInvitationsNamed(trx, [row])
       }
       const after = change === null ? row : await read()
       // It had ended long ago and was deleted in between.
@@ -227,6 +229,7 @@ export const invitationAnswers = ({ events, now }: Pick<ServiceContext, 'events'
       .where('id', '!=', id)
       .returning('id')
       .execute()
+    await markInvitationsNamed(trx, others)
     for (const other of others) {
       const row = await rows(trx).where('invitations.id', '=', other.id).executeTakeFirstOrThrow()
       await publishAnswer(trx, row, { answer: 'declined', by: account })

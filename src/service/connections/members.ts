@@ -10,6 +10,7 @@ import { isId, newId } from '../../crypto/encoding/id.ts'
 import { MOST_MEMBERS } from '../../crypto/logs/limits.ts'
 import { AppError } from '../../errors.ts'
 import { accountAt } from '../accounts/account-record.ts'
+import { markInvitationsNamed } from '../accounts/invitation-marks.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 import { notFound } from '../db/faults.ts'
@@ -155,6 +156,7 @@ export async function invite(
   const expires_at = at + by.goodForMs
   if (own !== undefined) {
     await askAgain(trx, own, { message, expires_at })
+    await markInvitationsNamed(trx, [own])
     // No letter was sent for an invitation that was disabled, so it is sent now.
     if (isLeftBehind(own))
       await events.publish(trx, { type: 'invitation.sent', invitation: own.id, by, target, at })
@@ -185,6 +187,7 @@ export async function invite(
     .execute()
   // The invitation may be to a connection that replaces another one of the account.
   if (account !== null) markChanged(trx, ['duties'], { accounts: [account] })
+  await markInvitationsNamed(trx, [{ id }])
   await events.publish(trx, { type: 'invitation.sent', invitation: id, by, target, at })
   return id
 }
@@ -234,6 +237,7 @@ export const members = (ground: ServiceContext): Service['members'] => {
           .set({ state: 'withdrawn', consent: 0 })
           .where('id', 'in', ids)
           .execute()
+        await markInvitationsNamed(trx, open)
         const receivers = await receiversOf(trx, open)
         await events.publish(trx, { type: 'invitation.withdrawn', receivers, at })
       })

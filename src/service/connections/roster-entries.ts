@@ -25,6 +25,7 @@ import { type Addressed, addressed, outdated, type Sender, storeEnvelopes } from
 import { requireId, verified, verifiedLater } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Ended, receiversOf } from './invitation-ends.ts'
+import { markInvitationsNamed } from '../accounts/invitation-marks.ts'
 import {
   endUnseenOf,
   invitedIn,
@@ -120,13 +121,15 @@ async function joinConnection(
 ) {
   const { connection, members } = roster
   const { connection_name, display_name } = await consentOf(trx, { connection, account }, at)
-  await trx
+  const used = await trx
     .updateTable('invitations')
     .set({ state: 'approved', consent: 2 })
     .where('connection_id', '=', connection)
     .where('to_account', '=', account)
     .where((of) => occupiesPlace(of, at))
+    .returning('id')
     .execute()
+  await markInvitationsNamed(trx, used)
   await noteNamed(trx, connection, account)
   const invited = invitedIn(await occupyingInvitations(trx, [connection], at).execute())
   const { role } = members.find((one) => one.account === account)!
@@ -161,7 +164,7 @@ async function removeMember(
     .executeTakeFirst()
   // The account was deleted. The other members were notified at that time.
   if (row === undefined) return null
-  markChanged(trx, ['connections', 'duties'], { accounts: [account] })
+  markChanged(trx, ['connections', 'duties', 'invitations'], { accounts: [account] })
   const withdrawn = await withdrawAllOf(trx, { connection, account }, at)
   await endUnseenOf(trx, { connection, account })
   await trx
@@ -274,11 +277,12 @@ async function store(
     at,
   })
   if (left.withdrawn.length > 0) {
+    await markInvitationsNamed(trx, left.withdrawn)
     const receivers = await receiversOf(trx, left.withdrawn)
     await events.publish(trx, { type: 'invitation.withdrawn', receivers, at })
   }
   if (ENDS_MEMBERSHIP.has(payload.get('op')))
-    await deleteAbandoned(trx).where('id', '=', connection).execute()
+    await deleteAbandoned(trx, (of) => of('id', '=', connection))
 }
 
 /** Appends an entry to a roster. */

@@ -21,6 +21,7 @@ import { accountVersion13 } from './migrations/013-sync-marks.ts'
 import { accountVersion14 } from './migrations/014-public-words.ts'
 import { accountVersion15 } from './migrations/015-retention.ts'
 import { accountVersion16 } from './migrations/016-used-proofs-in-order.ts'
+import { accountVersion17 } from './migrations/017-marks-of-lists.ts'
 
 type AccountMigrations = readonly [AccountMigration, ...AccountMigration[]]
 
@@ -35,6 +36,7 @@ export const ACCOUNT_MIGRATIONS: AccountMigrations = [
   accountVersion14,
   accountVersion15,
   accountVersion16,
+  accountVersion17,
 ]
 
 export const ACCOUNT_VERSIONS = supportedBy(ACCOUNT_MIGRATIONS)

@@ -239,7 +239,7 @@ export interface Schema {
   }
   /**
    * Marks of what a sync reads, a random number for each part (`sync-marks.ts`). An account has a
-   * row after its first conditional sync.
+   * row after its first conditional sync. Zero stands for a list that has no mark yet.
    */
   sync_marks: {
     account_id: string
@@ -250,6 +250,11 @@ export interface Schema {
     duties: number
     trust_cards: number
     public_code: number
+    invitations: number
+    open_link_requests: number
+    notifications: number
+    exports: number
+    organisations: number
   }
   /** Secrets and named locks that all replicas share. */
   server_secrets: {

@@ -12,7 +12,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { ExpressionBuilder, Kysely, SelectQueryBuilder, Transaction } from 'kysely'
-import { SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
+import { SYNC_LISTS, SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
 import type { Schema } from './schema.ts'
 
 /** The number of bytes of a mark. Numbers in JavaScript are exact up to 6 bytes. */
@@ -43,6 +43,25 @@ export async function makeMarks(db: Kysely<Schema>, account: string, at: number)
     .execute()
 }
 
+/** The mark of a list that has none, in a row of an earlier version. */
+export const NO_MARK = 0
+
+/** Makes the marks of lists that an account lacks. */
+export async function makeMarksOfLists(db: Kysely<Schema>, account: string): Promise<void> {
+  await db
+    .updateTable('sync_marks')
+    .set((of) =>
+      Object.fromEntries(
+        SYNC_LISTS.map((list) => [
+          list,
+          of.case().when(list, '=', NO_MARK).then(of.val(newMark())).else(of.ref(list)).end(),
+        ]),
+      ),
+    )
+    .where('account_id', '=', account)
+    .execute()
+}
+
 /** The accounts for which a part changed. Memberships and cards are read when marks are written. */
 interface Audience {
   /** These accounts. */
@@ -53,9 +72,20 @@ interface Audience {
   readonly contactsOf?: readonly string[]
   /** The accounts that follow these accounts. */
   readonly followersOf?: readonly string[]
+  /**
+   * The accounts in these organisations; of an organisation with more than `MOST_MARKED` accounts,
+   * only owners and admins.
+   */
+  readonly organisations?: readonly string[]
 }
 
-const KINDS = ['accounts', 'membersOf', 'contactsOf', 'followersOf'] as const
+/**
+ * Otherwise a large organisation, whose members join one by one, would cause as many syncs as the
+ * square of their number. A connection has at most as many members.
+ */
+const MOST_MARKED = 500
+
+const KINDS = ['accounts', 'membersOf', 'contactsOf', 'followersOf', 'organisations'] as const
 type Ids = ReadonlyMap<(typeof KINDS)[number], Set<string>>
 
 /** What a transaction changed for an account. */
@@ -112,6 +142,7 @@ export function markChanged(
   audience: Audience,
 ): void {
   const all = collectedBy(trx)
+  if (KINDS.every((kind) => (audience[kind] ?? []).length === 0)) return
   for (const part of parts) {
     const ids = all.parts.get(part) ?? noIds()
     add(ids, audience)
@@ -145,7 +176,9 @@ type Selected = SelectQueryBuilder<Schema, keyof Schema, { account_id: string }>
 
 /** Returns subqueries that select the account ids of an audience. */
 function selects(of: Marks, ids: Ids): Selected[] {
-  const [accounts, connections, contacts, followed] = KINDS.map((kind) => [...ids.get(kind)!])
+  const [accounts, connections, contacts, followed, organisations] = KINDS.map((kind) => [
+    ...ids.get(kind)!,
+  ])
   const some = (list: readonly string[] | undefined, make: (list: readonly string[]) => object) =>
     // The query builder's types name the tables of a subquery, which differ here.
     list === undefined || list.length === 0 ? [] : [make(list) as Selected]
@@ -174,6 +207,25 @@ function selects(of: Marks, ids: Ids): Selected[] {
         .selectFrom('trust_cards')
         .select('trust_cards.account_id')
         .where('trust_cards.watched_id', 'in', list),
+    ),
+    ...some(organisations, (list) =>
+      of
+        .selectFrom('organisation_members')
+        .select('organisation_members.account_id')
+        .where('organisation_members.organisation_id', 'in', list)
+        .where((member) =>
+          member.or([
+            member('organisation_members.role', '!=', 'member'),
+            member('organisation_members.organisation_id', 'not in', (query) =>
+              query
+                .selectFrom('organisation_members as counted')
+                .select('counted.organisation_id')
+                .where('counted.organisation_id', 'in', list)
+                .groupBy('counted.organisation_id')
+                .having(({ fn }) => fn.countAll(), '>', MOST_MARKED),
+            ),
+          ]),
+        ),
     ),
   ]
 }

@@ -18,6 +18,7 @@ import { storedKeyLog } from '../accounts/stored-logs.ts'
 import { touchConnectionsOf } from '../connections/connection-rows.ts'
 import { departFrom } from '../connections/deleted-members.ts'
 import { ENDED, receiversOf } from '../connections/invitation-ends.ts'
+import { markInvitationsOf } from '../accounts/invitation-marks.ts'
 import { occupiesPlace } from '../connections/invitation-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { notFound } from '../db/faults.ts'
@@ -112,7 +113,7 @@ async function dropLoose(
  */
 async function unlink(trx: Transaction<Schema>, account: string): Promise<void> {
   const field = `"user_id":${JSON.stringify(account)}`
-  await trx
+  const rows = await trx
     .updateTable('notifications')
     .set((of) => {
       const without = (text: Expression<string>, part: string) =>
@@ -122,7 +123,9 @@ async function unlink(trx: Transaction<Schema>, account: string): Promise<void> 
       return { data: [`,${field}`, `${field},`, field].reduce(without, of.ref('data')) }
     })
     .where('data', 'like', `%${account}%`)
+    .returning('account_id')
     .execute()
+  markChanged(trx, ['notifications'], { accounts: rows.map(({ account_id }) => account_id) })
 }
 
 /** What later steps need to know of a deleted account. */
@@ -171,6 +174,14 @@ async function leaveOrganisations(
     .set({ target: null })
     .where('target', '=', account)
     .execute()
+  const organisations = await trx
+    .selectFrom('organisation_members')
+    .select('organisation_id')
+    .where('account_id', '=', account)
+    .execute()
+  markChanged(trx, ['organisations'], {
+    organisations: organisations.map(({ organisation_id }) => organisation_id),
+  })
   const left = await trx
     .deleteFrom('organisation_members')
     .where('account_id', '=', account)
@@ -205,6 +216,7 @@ async function erase(
     .where((of) => occupiesPlace(of, at))
     .execute()
   const receivers = await receiversOf(trx, open)
+  await markInvitationsOf(trx, account)
   await departFrom(trx, ground, account, at)
   await unlink(trx, account)
   const mailboxes = await mailboxesOf(trx, account)

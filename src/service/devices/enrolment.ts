@@ -15,6 +15,7 @@ import { parseJws } from '../../crypto/jose/jws.ts'
 import { requireThat } from '../../crypto/refusal.ts'
 import { AppError } from '../../errors.ts'
 import { primaryAddress } from '../accounts/account-record.ts'
+import { organisationOfMachine } from '../accounts/active-organisation.ts'
 import { requireNeverUsed } from '../accounts/deleted-accounts.ts'
 import {
   insertDevice,
@@ -253,6 +254,11 @@ async function makeAccount(
     if (named !== 1n) throw begunAlready()
     // The trust cards for the machine now name its new account id.
     markChanged(trx, ['trust_cards'], { followersOf: [id] })
+    // The list of members too.
+    const organisation = await organisationOfMachine(trx, id)
+    markChanged(trx, ['organisations'], {
+      organisations: organisation === null ? [] : [organisation],
+    })
     return true
   }
   const { numInsertedOrUpdatedRows: made } = await trx

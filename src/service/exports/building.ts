@@ -10,6 +10,7 @@ import { type Job, Lost, newLeases, deleteParts } from './leases.ts'
 import { type Step, zipOf } from './zip.ts'
 import type { ServiceContext } from '../context.ts'
 import { newRunner } from '../db/runner.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 /**
  * When a builder writes to its lease, in milliseconds. It renews the lease after RENEWAL_MS at the
@@ -113,7 +114,8 @@ export function newExporter(of: {
   async function giveUp(job: Job, cause: unknown): Promise<void> {
     if (cause instanceof Lost) return
     // Queued again, so that the next server does not have to wait until the lease expires.
-    if (cause instanceof Closing) return leases.end(db, job, { state: 'queued' })
+    if (cause instanceof Closing)
+      return transactionWithMarks(db, (trx) => leases.end(trx, job, { state: 'queued' }))
     const isOutage = cause instanceof AppError && cause.code === 'backend_unavailable'
     if (isOutage || isAway(cause)) throw cause
     await fail(job)
@@ -136,13 +138,16 @@ export function newExporter(of: {
   async function sweep(): Promise<void> {
     const expired = await db
       .selectFrom('exports')
-      .select('id')
+      .select(['id', 'account_id'])
       .where('state', '=', 'ready')
       .where('expires_at', '<=', now())
       .execute()
-    for (const { id } of expired) {
+    for (const { id, account_id: account } of expired) {
       await deleteParts(db, id)
-      await db.updateTable('exports').set({ state: 'expired' }).where('id', '=', id).execute()
+      await transactionWithMarks(db, async (trx) => {
+        await trx.updateTable('exports').set({ state: 'expired' }).where('id', '=', id).execute()
+        markChanged(trx, ['exports'], { accounts: [account] })
+      })
     }
   }
 

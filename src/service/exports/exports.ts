@@ -19,6 +19,7 @@ import { lockAccount } from '../db/locks.ts'
 import { machineTokenExpiry } from '../devices/machine-tokens.ts'
 import { pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
 
 const PREFIX = 'exp_'
@@ -86,25 +87,31 @@ async function requireRoom(trx: Transaction<Schema>, account: string): Promise<v
 }
 
 /** Deletes an export and its file. Returns 1, or 0 if another request deleted it first. */
-async function removed(db: Kysely<Schema>, id: string): Promise<number> {
+async function removed(db: Kysely<Schema>, account: string, id: string): Promise<number> {
   // From now on no builder can write to the export and no link is valid for it, even if the steps
   // below are interrupted.
-  await db
-    .updateTable('exports')
-    .set({
-      state: 'failed',
-      builder: null,
-      builder_until: null,
-      error: 'This export is being deleted. If it does not disappear, delete your exports again.',
-    })
-    .where('id', '=', id)
-    .execute()
+  await transactionWithMarks(db, async (trx) => {
+    await trx
+      .updateTable('exports')
+      .set({
+        state: 'failed',
+        builder: null,
+        builder_until: null,
+        error: 'This export is being deleted. If it does not disappear, delete your exports again.',
+      })
+      .where('id', '=', id)
+      .execute()
+    markChanged(trx, ['exports'], { accounts: [account] })
+  })
   await deleteParts(db, id)
-  const { numDeletedRows: deleted } = await db
-    .deleteFrom('exports')
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  return Number(deleted)
+  return transactionWithMarks(db, async (trx) => {
+    const { numDeletedRows: deleted } = await trx
+      .deleteFrom('exports')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+    markChanged(trx, ['exports'], { accounts: [account] })
+    return Number(deleted)
+  })
 }
 
 /**
@@ -156,7 +163,7 @@ export const exports = (ground: ServiceContext, exporter: Exporter): Service['ex
     },
 
     create: async (_, { account }) => {
-      const id = await db.transaction().execute(async (trx) => {
+      const id = await transactionWithMarks(db, async (trx) => {
         const at = now()
         // Because of this lock, of two concurrent requests the second sees the export of the first.
         await lockAccount(trx, account)
@@ -169,6 +176,7 @@ export const exports = (ground: ServiceContext, exporter: Exporter): Service['ex
           .insertInto('exports')
           .values({ ...row, ...nothing, ...times, progress: 0 })
           .execute()
+        markChanged(trx, ['exports'], { accounts: [account] })
         return row.id
       })
       exporter.wake()
@@ -182,7 +190,7 @@ export const exports = (ground: ServiceContext, exporter: Exporter): Service['ex
         .where('account_id', '=', account)
         .execute()
       let deleted = 0
-      for (const { id } of rows) deleted += await removed(db, id)
+      for (const { id } of rows) deleted += await removed(db, account, id)
       return { deleted }
     },
 

@@ -4,10 +4,11 @@
  * the lease is still valid, so that two builders can never both write to one export.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { ExpressionBuilder, Kysely } from 'kysely'
+import type { ExpressionBuilder, Kysely, Transaction } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 /** The size of a stored part of a file, in bytes. */
 export const PIECE_BYTES = 64 * 1024
@@ -71,7 +72,7 @@ interface Leases {
    * Writes an export's final values and ends the lease.
    * @throws Lost
    */
-  readonly end: (db: Kysely<Schema>, job: Job, values: End) => Promise<void>
+  readonly end: (trx: Transaction<Schema>, job: Job, values: End) => Promise<void>
 }
 
 /** The final values of an export. */
@@ -89,15 +90,17 @@ export function newLeases({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Leas
   }
 
   /** Tries to take an export. If several builders try at the same time, only one gets true. */
-  async function isTaken({ id, builder }: Job, at: number) {
-    const { numUpdatedRows: taken } = await db
-      .updateTable('exports')
-      .set({ state: 'building', progress: 0, builder, builder_until: at + LEASE_MS })
-      .where('id', '=', id)
-      .where(isFree(at))
-      .executeTakeFirstOrThrow()
-    return taken === 1n
-  }
+  const isTaken = ({ id, account, builder }: Job, at: number) =>
+    transactionWithMarks(db, async (trx) => {
+      const { numUpdatedRows: taken } = await trx
+        .updateTable('exports')
+        .set({ state: 'building', progress: 0, builder, builder_until: at + LEASE_MS })
+        .where('id', '=', id)
+        .where(isFree(at))
+        .executeTakeFirstOrThrow()
+      if (taken === 1n) markChanged(trx, ['exports'], { accounts: [account] })
+      return taken === 1n
+    })
 
   return {
     take: async () => {
@@ -125,6 +128,9 @@ export function newLeases({ db, now }: Pick<ServiceContext, 'db' | 'now'>): Leas
         ...(progress === undefined ? {} : { progress }),
       }),
 
-    end: (by, job, values) => set(by, job, { ...values, builder: null, builder_until: null }),
+    end: async (trx, job, values) => {
+      await set(trx, job, { ...values, builder: null, builder_until: null })
+      markChanged(trx, ['exports'], { accounts: [job.account] })
+    },
   }
 }

@@ -12,6 +12,7 @@ import { newLink, type ConfirmationText } from '../accounts/email-claims.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 import { askedMessage } from '../mail/messages-from-others.ts'
 import { dropUnconfirmed, OPEN_LINK_REQUEST_PREFIX } from './open-link-requests.ts'
 
@@ -232,6 +233,7 @@ export async function confirmAsk(
       .where('state', '=', 'unconfirmed')
       .executeTakeFirst()
     if (confirmed !== 1n) return null
+    markChanged(trx, ['open_link_requests'], { accounts: [account] })
     // Other unconfirmed requests by this mailbox at the same link are deleted.
     await trx
       .deleteFrom('open_link_requests')

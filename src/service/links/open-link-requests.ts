@@ -15,6 +15,7 @@ import type { ServiceContext } from '../context.ts'
 import type { Subscriber } from '../events.ts'
 import { keepNewest, pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 export const OPEN_LINK_REQUEST_PREFIX = 'req_'
 
@@ -71,6 +72,7 @@ async function settle(
     .where('state', '=', 'pending')
     .executeTakeFirst()
   if (settled !== 1n) return false
+  markChanged(trx, ['open_link_requests'], { accounts: [of.account] })
   const only = { column: 'state', values: ['approved', 'declined'] } as const
   await keepNewest(trx, 'open_link_requests', of.account, MOST_ANSWERED, only)
   return true
@@ -116,7 +118,7 @@ export const openLinkRequests = ({
 
   decline: async ({ id }, { account }) => {
     requireId(OPEN_LINK_REQUEST_PREFIX, id, 'request')
-    await db.transaction().execute((trx) => settle(trx, { id, account }, { state: 'declined' }))
+    await transactionWithMarks(db, (trx) => settle(trx, { id, account }, { state: 'declined' }))
     const request = await read(db, account, id)
     if (request.state === 'approved') throw answered('approved')
     return request

@@ -17,6 +17,7 @@ import { collection } from '../db/collections.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import { acquireLock } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 const LONGEST = 40
 const SHORTEST = 3
@@ -235,12 +236,16 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
 
     delete: async ({ id }, { account }) => {
       requireId(PREFIX, id, 'open link')
-      const { numDeletedRows: deleted } = await db
-        .deleteFrom('open_links')
-        .where('id', '=', id)
-        .where('account_id', '=', account)
-        .executeTakeFirst()
-      if (deleted === 0n) throw notFound('open link')
+      await transactionWithMarks(db, async (trx) => {
+        const { numDeletedRows: deleted } = await trx
+          .deleteFrom('open_links')
+          .where('id', '=', id)
+          .where('account_id', '=', account)
+          .executeTakeFirst()
+        if (deleted === 0n) throw notFound('open link')
+        // The requests are deleted with the link.
+        markChanged(trx, ['open_link_requests'], { accounts: [account] })
+      })
     },
   }
 }

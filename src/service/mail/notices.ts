@@ -12,6 +12,7 @@ import { newId } from '../../crypto/encoding/id.ts'
 import { keepNewest, ofPage, onPage, type PageValues } from '../db/collections.ts'
 import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 const NOTIFICATION_PREFIX = 'ntf_'
 
@@ -85,10 +86,9 @@ export async function notifyAll(
         }
       })
     await trx.insertInto('notifications').values(rows).execute()
-    await forgetOldest(
-      trx,
-      rows.map(({ account_id }) => account_id),
-    )
+    const accounts = rows.map(({ account_id }) => account_id)
+    await forgetOldest(trx, accounts)
+    markChanged(trx, ['notifications'], { accounts })
   }
 }
 
@@ -105,12 +105,13 @@ export async function forgetNotes(
 ): Promise<void> {
   // The JSON that `notifyAll` stores, without the braces.
   const part = JSON.stringify(about).slice(1, -1)
-  await trx
+  const { numDeletedRows: deleted } = await trx
     .deleteFrom('notifications')
     .where('account_id', '=', account)
     .where('kind', 'in', kinds)
     .where('data', 'like', `%${part}%`)
-    .execute()
+    .executeTakeFirstOrThrow()
+  if (deleted > 0n) markChanged(trx, ['notifications'], { accounts: [account] })
 }
 
 /**
@@ -174,23 +175,29 @@ export const notifications = (
 
   delete: async ({ id: ids }, { account }) => {
     if (ids?.length === 0) return { deleted: 0 }
-    const { numDeletedRows: deleted } = await db
-      .deleteFrom('notifications')
-      .where('account_id', '=', account)
-      .$if(ids !== undefined, (query) => query.where('id', 'in', ids ?? []))
-      .executeTakeFirst()
-    return { deleted: Number(deleted) }
+    return transactionWithMarks(db, async (trx) => {
+      const { numDeletedRows: deleted } = await trx
+        .deleteFrom('notifications')
+        .where('account_id', '=', account)
+        .$if(ids !== undefined, (query) => query.where('id', 'in', ids ?? []))
+        .executeTakeFirst()
+      if (deleted > 0n) markChanged(trx, ['notifications'], { accounts: [account] })
+      return { deleted: Number(deleted) }
+    })
   },
 
   read: async ({ body: { ids } }, { account }) => {
     if (ids?.length === 0) return { read: 0 }
-    const { numUpdatedRows: read } = await db
-      .updateTable('notifications')
-      .set({ read_at: now() })
-      .where('account_id', '=', account)
-      .where('read_at', 'is', null)
-      .$if(ids !== undefined, (query) => query.where('id', 'in', ids ?? []))
-      .executeTakeFirst()
-    return { read: Number(read) }
+    return transactionWithMarks(db, async (trx) => {
+      const { numUpdatedRows: read } = await trx
+        .updateTable('notifications')
+        .set({ read_at: now() })
+        .where('account_id', '=', account)
+        .where('read_at', 'is', null)
+        .$if(ids !== undefined, (query) => query.where('id', 'in', ids ?? []))
+        .executeTakeFirst()
+      if (read > 0n) markChanged(trx, ['notifications'], { accounts: [account] })
+      return { read: Number(read) }
+    })
   },
 })

@@ -12,6 +12,7 @@ import type { ServiceContext } from '../context.ts'
 import { collection } from '../db/collections.ts'
 import { accountIdsOf } from '../devices/machines.ts'
 import { strangersAmong } from './member-rows.ts'
+import { markOrganisation } from './organisation-marks.ts'
 import { managing, requireActing } from './organisations.ts'
 import type { Schema } from '../db/schema.ts'
 
@@ -73,19 +74,21 @@ async function add(
     )
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow()
+  if (added !== 0n) markOrganisation(trx, of.organisation, of.accounts)
   return Number(added)
 }
 
 /** Removes accounts from a group. Returns how many were in it before. */
 async function remove(
   trx: Transaction<Schema>,
-  of: { group: string; accounts: readonly string[] },
+  of: { organisation: string; group: string; accounts: readonly string[] },
 ): Promise<number> {
   const { numDeletedRows: removed } = await trx
     .deleteFrom('organisation_group_members')
     .where('group_id', '=', of.group)
     .where('account_id', 'in', of.accounts)
     .executeTakeFirst()
+  if (removed > 0n) markOrganisation(trx, of.organisation, of.accounts)
   return Number(removed)
 }
 
@@ -169,7 +172,7 @@ export const orgGroups = (ground: ServiceContext): Service['orgGroups'] => {
       managing(events, session, async (trx, { id: organisation }) => {
         const group = await groups.read(trx, organisation, id)
         const accounts = await requireMembers(trx, organisation, body.member_ids)
-        const count = await remove(trx, { group: id, accounts })
+        const count = await remove(trx, { organisation, group: id, accounts })
         if (count === 0) return group
         const actor = session.account
         await publish(trx, organisation, { event: 'group_members_removed', actor, group, count })

@@ -9,6 +9,7 @@ import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import { isWider, type Role, widenMember } from './member-rows.ts'
 import { lockOrganisation } from './organisations.ts'
+import { markOrganisation } from './organisation-marks.ts'
 import type { Schema } from '../db/schema.ts'
 import type { Subscriber } from '../events.ts'
 
@@ -52,6 +53,7 @@ export async function joinByInvites(
       invites.map((one) => one.id),
     )
     .execute()
+  markOrganisation(trx, organisation_id, [account])
   const { numInsertedOrUpdatedRows: made } = await trx
     .insertInto('organisation_members')
     .values({

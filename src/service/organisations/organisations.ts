@@ -8,6 +8,7 @@ import type { ServiceContext } from '../context.ts'
 import { notFound } from '../db/faults.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 import type { Events } from '../events.ts'
 
 /**
@@ -175,7 +176,7 @@ export const organisations = ({
   now,
 }: Pick<ServiceContext, 'db' | 'now'>): Service['organisations'] => ({
   create: ({ body }, { account }) =>
-    db.transaction().execute(async (inside) => {
+    transactionWithMarks(db, async (inside) => {
       const { kind } = await inside
         .selectFrom('accounts')
         .select('kind')
@@ -199,6 +200,7 @@ export const organisations = ({
           member_id: newId('mem_', at),
         })
         .execute()
+      markChanged(inside, ['organisations'], { accounts: [account] })
       return { id, name, role: 'owner' as const }
     }),
 })

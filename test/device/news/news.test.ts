@@ -146,6 +146,38 @@ describe('a sync with news reads only the part that changed', () => {
   })
 })
 
+describe('changes of lists that a sync does not read', () => {
+  it('cost one call', async (t) => {
+    const { ada, bob, connection, take } = await pair(t)
+    await bob.account().profile.read({})
+    await ada.account().notifications.read({ body: {} })
+    await bob.account().connections.update({ id: connection, body: { name: 'Other' } })
+    const { lists } = await ada.account().changes.read({})
+    assert(lists?.includes('notifications'))
+    take()
+    await timer(ada)
+    assert.deepEqual(take(), IDLE)
+    await timer(ada)
+    assert.deepEqual(take(), IDLE)
+  })
+
+  for (const [server, lists] of [
+    ['a newer account server names other lists', ['notifications', 'of_a_later_version']],
+    ['an older account server names no lists', undefined],
+  ] as const)
+    it(`${server}: the sync succeeds, in one call`, async (t) => {
+      const { ada, take } = await pair(
+        t,
+        instead('changes', 'read', (honest) => async (input) => {
+          const { lists: _, ...answer } = await honest(input)
+          return lists === undefined ? answer : { ...answer, lists: [...lists] }
+        }),
+      )
+      await timer(ada)
+      assert.deepEqual(take(), IDLE)
+    })
+})
+
 describe('everything is read', () => {
   const rows: readonly (readonly [
     string,

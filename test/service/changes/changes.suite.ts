@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { basename } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { SYNC_PARTS, type SyncPart } from '../../../src/api/device/changes.ts'
+import { changedParts, SYNC_PARTS, type SyncPart } from '../../../src/api/device/changes.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import type { Account } from '../../../src/api/port.ts'
@@ -60,8 +60,11 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
     await subject.close()
   })
 
-  const ask = ({ account }: Reader, since?: string | null) =>
-    account.changes.read(typeof since === 'string' ? { since } : {})
+  /** Asks what changed. `changed` of the result has the lists too. */
+  async function ask({ account }: Reader, since?: string | null) {
+    const answer = await account.changes.read(typeof since === 'string' ? { since } : {})
+    return { now: answer.now, since: answer.since, changed: [...changedParts(answer)] }
+  }
 
   /** Returns the places of people. The server uses the marks of all of them. */
   async function placesOf(people: readonly Reader[]): Promise<string[]> {
@@ -355,26 +358,26 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
         'a member is removed',
         [
           ['connections', 'duties'],
-          ['connections', 'duties'],
-          ['connections', 'duties'],
+          ['connections', 'duties', 'invitations', 'notifications'],
+          ['connections', 'duties', 'notifications'],
         ],
         (id, [ada, bob]) => make(ada, id, { op: 'remove', member: bob.id }),
       ],
       [
         'a member leaves',
         [
-          ['connections', 'duties'],
-          ['connections', 'duties'],
-          ['connections', 'duties'],
+          ['connections', 'duties', 'notifications'],
+          ['connections', 'duties', 'invitations'],
+          ['connections', 'duties', 'notifications'],
         ],
         (id, [, bob]) => make(bob, id, { op: 'leave' }),
       ],
       [
         'it is ended',
         [
-          ['connections', 'duties'],
-          ['connections', 'duties'],
-          ['connections', 'duties'],
+          ['connections', 'duties', 'invitations'],
+          ['connections', 'duties', 'notifications'],
+          ['connections', 'duties', 'notifications'],
         ],
         (id, [ada]) => make(ada, id, { op: 'end' }),
       ],
@@ -395,14 +398,14 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
       [
         'the account of a member is deleted',
         [
-          ['connections', 'duties'],
-          ['connections', 'duties'],
+          ['connections', 'duties', 'invitations', 'notifications'],
+          ['connections', 'duties', 'notifications'],
         ],
         (_, [, , carl]) => carl.account.account.delete({}),
       ],
       [
         'an invited account approves',
-        [['duties'], [], []],
+        [['duties', 'invitations', 'notifications'], [], []],
         async (id, [ada]) => {
           const dora = await enrol(subject.server)
           await approved(ada, id, dora)
@@ -427,7 +430,7 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
       const newcomer = await join(subject.server, await mailedCode(subject.server, email))
       const changed = await changedBy([ada, bob], () => approve(ada, newcomer))
       assert.deepEqual(changed, [
-        ['key_log', 'connections', 'duties'],
+        ['key_log', 'connections', 'duties', 'notifications'],
         ['connections', 'duties'],
       ])
       const [, places] = [0, await placesOf([ada, bob])]
@@ -438,6 +441,7 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
         'connections',
         'duties',
         'public_code',
+        'notifications',
       ])
       assert.deepEqual((await ask(bob, places[1])).changed, ['connections', 'duties'])
     })
@@ -449,7 +453,7 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
       await bob.account.trustCards.create({ body: { user_id: ada.id } })
       const code = await mailedCode(subject.server, email)
       const [changed] = await changedBy([bob], () => resetOf(subject.server, ada.id, code))
-      assert.deepEqual(changed, ['trust_cards'])
+      assert.deepEqual(changed, ['trust_cards', 'notifications'])
     })
 
     test('an invitation may be to a connection that replaces another: the receiver has work', async () => {
@@ -458,7 +462,7 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
       const changed = await changedBy([ada, bob], () =>
         ada.account.members.add({ id, body: { user_id: bob.id } }),
       )
-      assert.deepEqual(changed, [[], ['duties']])
+      assert.deepEqual(changed, [['invitations'], ['duties', 'invitations', 'notifications']])
     })
 
     test('a change that fails marks nothing', async () => {
@@ -521,7 +525,10 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
       const { id } = await connect(ada, 'Club')
       const asked = await ada.account.members.add({ id, body: { email } })
       const changed = await changedBy([ada, bob], () => approveInvitation(bob, { id: asked.id }))
-      assert.deepEqual(changed, [['duties'], []])
+      assert.deepEqual(changed, [
+        ['duties', 'invitations', 'notifications'],
+        ['invitations', 'notifications'],
+      ])
     })
   })
 }

@@ -6,6 +6,7 @@ import { encodeBase64url } from '../../../src/crypto/encoding/base64url.ts'
 import { newId } from '../../../src/crypto/encoding/id.ts'
 import type { OrgActivity } from '../../../src/api/rest/org.ts'
 import type { VerificationEntry } from '../../../src/api/rest/verify.ts'
+import { transactionWithMarks } from '../../../src/service/db/sync-marks.ts'
 import { noteActivities } from '../../../src/service/organisations/activity-subscribers.ts'
 import type { Engine } from '../engines.ts'
 import { newKey } from '../machines-subject.ts'
@@ -62,9 +63,9 @@ export function orgActivitySuite(name: string, engine: Engine): void {
       activities: Parameters<typeof noteActivities>[2],
       at = clock.ms,
     ) =>
-      fixture.hand.db
-        .transaction()
-        .execute((trx) => noteActivities(trx, organisation, activities, at, post()))
+      transactionWithMarks(fixture.hand.db, (trx) =>
+        noteActivities(trx, organisation, activities, at, post()),
+      )
 
     /**
      * Returns the stored counts of an organisation, and the same counted again from its

@@ -9,6 +9,7 @@ import { type Background, newBackground } from '../../../src/service/db/backgrou
 import type { OutgoingLetter } from '../../../src/service/mail/mailer.ts'
 import { noteActivities } from '../../../src/service/organisations/activity-subscribers.ts'
 import type { Schema } from '../../../src/service/db/schema.ts'
+import { transactionWithMarks } from '../../../src/service/db/sync-marks.ts'
 import type { Engine } from '../engines.ts'
 import { type OrgFixture, NOW, openOrgFixture } from './org-subject.ts'
 import { type Person, arrived, enrolByMail, newAddress } from '../person.ts'
@@ -55,7 +56,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     const activities = (event: OrgEvent, count: number) =>
       Array.from({ length: count }, () => ({ event, actor: null }))
     const within = <T>(work: (trx: Transaction<Schema>) => Promise<T>) =>
-      fixture.hand.db.transaction().execute(work)
+      transactionWithMarks(fixture.hand.db, work)
 
     /** Records that many activities and sends the alerts that they fire. */
     async function happen(organisation: string, at: number, count = 1, event: OrgEvent = 'stamp') {

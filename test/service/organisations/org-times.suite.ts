@@ -12,6 +12,7 @@ import { newBackground } from '../../../src/service/db/background.ts'
 import { noteActivities } from '../../../src/service/organisations/activity-subscribers.ts'
 import type { Activity } from '../../../src/service/organisations/activity-rows.ts'
 import type { Schema } from '../../../src/service/db/schema.ts'
+import { transactionWithMarks } from '../../../src/service/db/sync-marks.ts'
 import type { Engine } from '../engines.ts'
 import { newKey } from '../machines-subject.ts'
 import { activityAt, fillHistory } from './org-history.ts'
@@ -70,9 +71,9 @@ export function orgTimesSuite(name: string, engine: Engine): void {
       publicUrl: () => 'https://countersign.test',
     })
     const note = (organisation: string, activities: readonly Activity[], at: number) =>
-      fixture.hand.db
-        .transaction()
-        .execute((trx) => noteActivities(trx, organisation, activities, at, post()))
+      transactionWithMarks(fixture.hand.db, (trx) =>
+        noteActivities(trx, organisation, activities, at, post()),
+      )
     const stamps = (count: number): Activity[] =>
       Array.from({ length: count }, () => ({ event: 'stamp', actor: null }))
     const alertOf = ({ account }: Owner, rule: object = {}) =>

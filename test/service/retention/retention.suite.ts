@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { type TestContext, after, before, describe, test } from 'node:test'
 import type { Kysely } from 'kysely'
 import type { Retention } from '../../../src/config/retention.ts'
-import { formatId } from '../../../src/crypto/encoding/id.ts'
+import { formatId, newId } from '../../../src/crypto/encoding/id.ts'
 import { newBackground } from '../../../src/service/db/background.ts'
 import type { Schema } from '../../../src/service/db/schema.ts'
 import { startRetention } from '../../../src/service/retention.ts'
@@ -392,6 +392,42 @@ export function retentionSuite(name: string, { newPlace }: Engine): void {
       }
       assert.deepEqual(await changed(DAYS + 1), [[], []])
       assert.deepEqual(await changed(DAYS - 1), [['guest_codes'], []])
+    })
+
+    test('a deleted invitation is a change for the devices of both sides', async (t) => {
+      const carl = await enrol(subject.server)
+      const people = [lasting(ada), lasting(bob), lasting(carl)]
+      for (const one of people) await one.changes.read({})
+      await db.updateTable('sync_marks').set({ made_at: 0 }).execute()
+      await db
+        .insertInto('invitations')
+        .values({
+          id: newId('inv_', clock.ms),
+          connection_id: await newConnection([ada]),
+          connection_name: 'C',
+          from_account: ada.id,
+          to_account: bob.id,
+          to_email: null,
+          state: 'declined',
+          consent: 0,
+          consent_jws: null,
+          created_at: 1,
+          expires_at: edge() - 1,
+          message: null,
+        })
+        .execute()
+      const changed = async (days: number) => {
+        const places = await Promise.all(people.map((one) => one.changes.read({})))
+        await sweep(t, { invitations: days })
+        return Promise.all(
+          people.map(async (one, i) => {
+            const { lists } = await one.changes.read({ since: places[i]!.since! })
+            return lists
+          }),
+        )
+      }
+      assert.deepEqual(await changed(DAYS + 1), [[], [], []])
+      assert.deepEqual(await changed(DAYS - 1), [['invitations'], ['invitations'], []])
     })
 
     test('a server deletes by its own setting, and after a restart by another one', async () => {

@@ -3,14 +3,15 @@
  * query.
  */
 import type { Kysely } from 'kysely'
-import { SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
+import { partsInAnswer, SYNC_LISTS, SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { nextInvitationExpiry } from '../connections/invitation-ends.ts'
 import type { ServiceContext } from '../context.ts'
 import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
-import { MARK_BYTES, makeMarks } from '../db/sync-marks.ts'
+import { MARK_BYTES, makeMarks, makeMarksOfLists, NO_MARK } from '../db/sync-marks.ts'
 
 /**
  * The age at which the marks of an account are used that were not made with the account, in
@@ -22,15 +23,18 @@ const SETTLED_MS = 3_600_000
 /** The state of every part at an earlier answer. */
 interface Place {
   readonly marks: ReadonlyMap<SyncPart, number>
-  /** When the next active guest code expires, Unix milliseconds; 0 if there is none. */
-  readonly until: number
+  /** When a part of `EXPIRIES` next changes by itself, Unix milliseconds; 0 if it does not. */
+  readonly until: ReadonlyMap<SyncPart, number>
 }
 
-const NOWHERE: Place = { marks: new Map(), until: 0 }
+const NOWHERE: Place = { marks: new Map(), until: new Map() }
 
-/** Returns a place as text: the marks in the order of the parts, and then `until`. */
+/** Returns a place as text: the marks in the order of the parts, and then the times. */
 function textOf({ marks, until }: Place): string {
-  const numbers = [...SYNC_PARTS.map((part) => marks.get(part)!), until]
+  const numbers = [
+    ...SYNC_PARTS.map((part) => marks.get(part)!),
+    ...EXPIRING.map((part) => until.get(part)!),
+  ]
   const bytes = Buffer.alloc(numbers.length * MARK_BYTES)
   numbers.forEach((number, at) => bytes.writeUIntBE(number, at * MARK_BYTES, MARK_BYTES))
   return encodeBase64url(bytes)
@@ -44,16 +48,16 @@ function placeOf(text: string): Place {
   } catch {
     return NOWHERE
   }
-  if (bytes.length !== (SYNC_PARTS.length + 1) * MARK_BYTES) return NOWHERE
+  if (bytes.length !== (SYNC_PARTS.length + EXPIRING.length) * MARK_BYTES) return NOWHERE
   const numberAt = (at: number) => bytes.readUIntBE(at * MARK_BYTES, MARK_BYTES)
   return {
     marks: new Map(SYNC_PARTS.map((part, at) => [part, numberAt(at)])),
-    until: numberAt(SYNC_PARTS.length),
+    until: new Map(EXPIRING.map((part, at) => [part, numberAt(SYNC_PARTS.length + at)])),
   }
 }
 
 /** Returns when the next active guest code expires, Unix milliseconds; 0 if there is none. */
-async function nextExpiry(db: Kysely<Schema>, account: string, at: number): Promise<number> {
+async function nextCodeExpiry(db: Kysely<Schema>, account: string, at: number): Promise<number> {
   const { first } = await db
     .selectFrom('guest_codes')
     .select(({ fn }) => fn.min('expires_at').as('first'))
@@ -64,15 +68,30 @@ async function nextExpiry(db: Kysely<Schema>, account: string, at: number): Prom
   return first ?? 0
 }
 
+/** The parts that also change by time, and how to find out when they next do. */
+const EXPIRIES = {
+  guest_codes: nextCodeExpiry,
+  invitations: nextInvitationExpiry,
+} as const satisfies Partial<Record<SyncPart, typeof nextCodeExpiry>>
+const EXPIRING = Object.keys(EXPIRIES) as (keyof typeof EXPIRIES)[]
+
 const readMarks = compiledOnce((db, { account }: { account: string }) =>
   db.selectFrom('sync_marks').selectAll().where('account_id', '=', account),
 )
 
+/** Returns the marks of an account, with those of all lists; undefined if it has none. */
+async function marksOf(db: Kysely<Schema>, account: string) {
+  const [row] = await readMarks(db, { account })
+  if (row === undefined || SYNC_LISTS.every((list) => row[list] !== NO_MARK)) return row
+  await makeMarksOfLists(db, account)
+  return (await readMarks(db, { account }))[0]
+}
+
 export const changes = ({ db, now }: ServiceContext): Service['changes'] => ({
   read: async ({ since }, { account }) => {
     const at = now()
-    const [row] = await readMarks(db, { account })
-    const unnamed = { now: timeAt(at), since: null, changed: [...SYNC_PARTS] }
+    const row = await marksOf(db, account)
+    const unnamed = { now: timeAt(at), since: null, ...partsInAnswer(SYNC_PARTS) }
     if (row === undefined) {
       await makeMarks(db, account, at)
       return unnamed
@@ -80,13 +99,15 @@ export const changes = ({ db, now }: ServiceContext): Service['changes'] => ({
     if (Math.abs(at - row.made_at) < SETTLED_MS) return unnamed
     const before = since === undefined ? NOWHERE : placeOf(since)
     const marks = new Map(SYNC_PARTS.map((part) => [part, row[part]]))
-    const isOver = before.until !== 0 && before.until <= at
+    const isOver = (until = 0) => until !== 0 && until <= at
     const changed = SYNC_PARTS.filter(
-      (part) => marks.get(part) !== before.marks.get(part) || (part === 'guest_codes' && isOver),
+      (part) => marks.get(part) !== before.marks.get(part) || isOver(before.until.get(part)),
     )
-    // Read after the marks. A guest code that is created in between changes the mark, so that the
-    // next sync lists the codes again.
-    const until = changed.includes('guest_codes') ? await nextExpiry(db, account, at) : before.until
-    return { now: timeAt(at), since: textOf({ marks, until }), changed }
+    const until = new Map(before.until)
+    // Read after the marks. An item that is created in between changes the mark, so that the next
+    // sync reads the list again.
+    for (const part of EXPIRING)
+      if (changed.includes(part)) until.set(part, await EXPIRIES[part](db, account, at))
+    return { now: timeAt(at), since: textOf({ marks, until }), ...partsInAnswer(changed) }
   },
 })
