@@ -14,6 +14,7 @@ import { forkRows, replacementRows } from './forks.ts'
 import { newGroupCommit } from '../storage/group-commit.ts'
 import { guestRows } from './guests.ts'
 import { idempotencyRows } from '../storage/idempotency.ts'
+import { listedRows } from './listed.ts'
 import { logRows, sealKeyRows } from './logs.ts'
 import { metaRows } from './meta.ts'
 import { nameRows, profileRows } from './names.ts'
@@ -61,6 +62,7 @@ export function openState(dir: string, log?: Log) {
     replacements: replacementRows(db),
     invites: inviteRows(db),
     listedInvitations: listedInvitationRows(db),
+    listed: listedRows(db),
     firstContacts: firstContactRows(db),
     consents: consentRows(db),
     names,

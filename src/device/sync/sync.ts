@@ -5,6 +5,7 @@
  * after the current one. The report lists what was done. A run does not overwrite changes that the
  * user makes during the run; the next run includes them.
  */
+import { SYNC_LISTS } from '../../api/device/changes.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
@@ -197,6 +198,23 @@ export function newSync(options: {
       )
   }
 
+  /** Reports to programs what changed in lists. A failure must not fail the sync. */
+  async function readLists(news: News): Promise<void> {
+    for (const list of SYNC_LISTS.filter((one) => news.has(one))) {
+      const { readList } = await import('./lists.ts')
+      try {
+        await readList(options, account, list)
+        news.read(list, true)
+      } catch (error) {
+        const { code } = toAppError(error)
+        if (ENDING.includes(code)) throw error
+        // A machine account without an organisation, for example, has no such list.
+        news.read(list, code === 'forbidden')
+        log('warn', 'could not read what changed', { list, cause: error })
+      }
+    }
+  }
+
   async function renewSealKey(report: SyncReport): Promise<void> {
     if (!isRenewalDue(options)) return
     const { renewIfDue } = await import('./seal-renewal.ts')
@@ -277,6 +295,7 @@ export function newSync(options: {
       (cause) => log('warn', 'part of a sync failed', { cause }),
     )
     await readTrust(news, report)
+    await readLists(news)
     if (report.ok) dropOrphans()
   }
 
