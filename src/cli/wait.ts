@@ -10,7 +10,9 @@ import { parseSeconds } from './option-fields.ts'
 import { shown } from './table.ts'
 
 const POLL_MS = 500
-/** After how many polls the command looks, even if no sync ended. A look asks the account server. */
+/**
+ * After how many polls the command looks, even if no sync ended. A look asks the account server.
+ */
 const LOOK_EVERY = 10
 /** How many polls pass before the first requested sync. Each following wait is twice as long. */
 const SYNC_AFTER = 4

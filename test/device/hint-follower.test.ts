@@ -102,6 +102,9 @@ function bench({ signedIn = true } = {}) {
     opens,
     come,
     hints: () => hints,
+    renew: () => {
+      account = { ...account! }
+    },
     leave: () => {
       account = null
     },
@@ -167,6 +170,7 @@ describe('the stream of hints', () => {
     first.end()
     await settled()
     assert.equal(stream.isOpen(), false)
+    assert.match(stream.state().reason!, /closed the stream/)
     // The other plan was the end of the first stream's life.
     assert.equal(await come(), SECOND)
     assert.equal(asked.length, 2)
@@ -222,6 +226,45 @@ describe('the stream of hints', () => {
     }
     assert.deepEqual(waits, [1, 2, 4, 8, 16])
     stream.stop()
+  })
+
+  it('a start between two attempts does not shorten the wait, unless the session is another one', async () => {
+    const { stream, opens, come, asked, planned, renew } = bench()
+    stream.start()
+    for (let i = 0; i < 3; i++) {
+      const { send, end } = await opens()
+      send(OPEN)
+      end()
+      await settled()
+      stream.start()
+      assert.deepEqual([planned.length, asked.length], [1, i + 1])
+      await come()
+    }
+    asked.at(-1)!.fail(new AppError('not_signed_in', 'The session has ended.'))
+    await settled()
+    renew()
+    stream.start()
+    assert.equal(asked.length, 5)
+    stream.stop()
+  })
+
+  it('a server that never sends the event `open` has a minute, and the status has the reason', async () => {
+    for (const isAnswered of [true, false]) {
+      const { stream, opens, come, asked } = bench()
+      stream.start()
+      const first = isAnswered ? await opens() : null
+      first?.send(':\n\n')
+      await settled()
+      assert.equal(await come(), 60 * SECOND)
+      assert.match(stream.state().reason!, /did not open the stream of changes in time/)
+      const late = first ?? (await opens())
+      late.send(OPEN)
+      await settled()
+      assert.deepEqual([late.isLeft(), stream.isOpen()], [true, false])
+      assert.equal(await come(), SECOND)
+      assert.equal(asked.length, 2)
+      stream.stop()
+    }
   })
 
   it('a server that is too old is asked again after an hour', async () => {

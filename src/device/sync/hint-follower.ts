@@ -26,11 +26,19 @@ const STABLE_MS = 30_000
  * of an access token.
  */
 const LIFE_MS = 3_000_000
+/**
+ * How long a stream may take until its first event, in milliseconds. A server could otherwise keep
+ * it without that event, and the status would have no reason.
+ */
+const OPENING_MS = 60_000
 /** How much a stream's life varies, so that devices that began together do not renew together. */
 const JITTER = 0.1
 
 export interface HintFollower {
-  /** Opens the stream, if this device has an account and no stream. */
+  /**
+   * Opens the stream, if this device has an account and no stream. The wait after a failure stays,
+   * unless the device has another session since.
+   */
   start(): void
   /** Ends the stream. */
   stop(): void
@@ -39,6 +47,11 @@ export interface HintFollower {
   /** Whether hints arrive. */
   isOpen(): boolean
 }
+
+/** The reason if the account server closed the stream without an error, as at its shutdown. */
+const CLOSED = 'The account server closed the stream of changes.'
+const notOpened = () =>
+  new AppError('backend_timeout', 'The account server did not open the stream of changes in time.')
 
 interface Reading {
   /** Ends the stream. */
@@ -72,7 +85,13 @@ export function newHintFollower(of: {
     reason: null,
   }
   let failures = 0
+  /** Whether another attempt is planned after a failure. */
+  let isWaiting = false
+  /** The account of the last attempt; another session has another one. */
+  let tried: Account | null = null
   let cancel: () => void = () => undefined
+  /** Ends the wait for the first event of `next`. */
+  let cancelOpening: () => void = () => undefined
 
   /** A stream has opened. The one before it, which it replaces, missed nothing until now. */
   function opened(reading: Reading): void {
@@ -80,6 +99,7 @@ export function newHintFollower(of: {
     live = reading
     next = null
     before?.leave()
+    cancelOpening()
     cancel()
     cancel = after(LIFE_MS * (1 - JITTER * random()), begin)
     if (before !== null) return
@@ -93,11 +113,12 @@ export function newHintFollower(of: {
     if (reading === live) {
       log('info', 'the stream of changes ended', error === null ? {} : { cause: error })
       if (now() - openedAt >= STABLE_MS) failures = 0
-      without = { since: now(), reason: error?.message ?? null }
+      without = { since: now(), reason: error?.message ?? CLOSED }
       live = null
     } else if (reading === next) {
-      without = { ...without, reason: error?.message ?? without.reason }
+      without = { ...without, reason: error?.message ?? CLOSED }
       next = null
+      cancelOpening()
     } else return
     if (!isRunning || next !== null) return
     const isOld = error?.code === 'no_such_route'
@@ -105,6 +126,7 @@ export function newHintFollower(of: {
     failures += 1
     cancel()
     cancel = after(ms * (0.5 + random()), begin)
+    isWaiting = true
   }
 
   /** Reads a stream to its end. */
@@ -114,7 +136,7 @@ export function newHintFollower(of: {
       throw new AppError('backend_error', 'The account server sent no stream of hints.')
     const bytes = body[Symbol.asyncIterator]()
     reading.leave = () => void bytes.return?.()
-    if (!isRunning) return reading.leave()
+    if (!isRunning || reading !== next) return reading.leave()
     const events = newEventReader()
     for (;;) {
       const { done, value } = await bytes.next()
@@ -131,11 +153,17 @@ export function newHintFollower(of: {
 
   function begin(): void {
     if (!isRunning || next !== null) return
+    isWaiting = false
     const from = account()
     if (from === null) return
+    tried = from
     cancel()
     const reading: Reading = { leave: () => undefined }
     next = reading
+    cancelOpening = after(OPENING_MS, () => {
+      reading.leave()
+      ended(reading, notOpened())
+    })
     void read(from, reading).then(
       () => ended(reading, null),
       (cause: unknown) => ended(reading, toAppError(cause)),
@@ -146,12 +174,17 @@ export function newHintFollower(of: {
     start() {
       isRunning = true
       if (live !== null) return
+      // Called after each sync. A stream that opens causes a sync, so a server that ends it at once
+      // would otherwise get the next request without a wait.
+      if (isWaiting && account() === tried) return
       failures = 0
       begin()
     },
     stop() {
       isRunning = false
+      isWaiting = false
       cancel()
+      cancelOpening()
       live?.leave()
       next?.leave()
     },
