@@ -4,11 +4,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { EXIT } from '../../src/errors.ts'
-import { startDaemon } from '../daemon.ts'
-import { ROOT, environment } from '../e2e/program.ts'
-import { freshFolder } from '../keychain/fresh-folder.ts'
-import { terminal } from './terminal.ts'
+import { EXIT } from '../../../src/errors.ts'
+import { startDaemon } from '../../daemon.ts'
+import { ROOT, environment } from '../../e2e/program.ts'
+import { freshFolder } from '../../keychain/fresh-folder.ts'
+import { terminal } from '../terminal.ts'
 
 interface Item {
   readonly type: string
