@@ -4,6 +4,13 @@ import type { Routes } from '../route.ts'
 /** The events of a stream of hints. */
 export const HINT_EVENT = { open: 'open', changed: 'changed', error: 'error' } as const
 
+/**
+ * How a server process learns of changes: `process` (only it uses the database), `messages` of the
+ * database, or `comparison` (each second, because the database delivers no messages).
+ */
+export const HINT_SOURCES = ['process', 'messages', 'comparison'] as const
+export type HintSource = (typeof HINT_SOURCES)[number]
+
 /** How often a stream has at least one line, in milliseconds. A silent stream is broken. */
 export const HINT_BEAT_MS = 20_000
 

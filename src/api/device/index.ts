@@ -15,7 +15,7 @@ import { downloads } from './downloads.ts'
 import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { deviceFirstContacts } from './first-contacts.ts'
 import { deviceGuestCodes, lookups, publicCode } from './guest-codes.ts'
-import { hints } from './hints.ts'
+import { HINT_SOURCES, hints } from './hints.ts'
 import {
   consents,
   duties,
@@ -37,6 +37,14 @@ export const clock = {
       public_url: v.pipe(
         v.string(),
         v.description('The beginning of all links, without a slash at the end.'),
+      ),
+      hints_by: v.optional(
+        v.pipe(
+          v.nullable(v.picklist(HINT_SOURCES)),
+          v.description(
+            'How this server process learns of changes: only it uses the database (`process`), by `messages` of the database, or by `comparison` each second, because the database delivers no messages. null before the first stream of hints.',
+          ),
+        ),
       ),
     }),
   },

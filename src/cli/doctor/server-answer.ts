@@ -3,6 +3,7 @@
  * credentials.
  */
 import { clock } from '../../api/device/index.ts'
+import type { HintSource } from '../../api/device/hints.ts'
 import type { Route } from '../../api/route.ts'
 import { site } from '../../api/site/index.ts'
 import type { Config } from '../../config/config.ts'
@@ -28,6 +29,8 @@ export type ServerLook =
       readonly tookMs: number
       /** The public URL that the server reports. */
       readonly publicUrl: string
+      /** How the server learns of changes; null if it has no streams of hints. */
+      readonly hintsBy: HintSource | null
       /** The server's clock minus the local clock, in milliseconds. */
       readonly offsetMs: number
     }
@@ -64,12 +67,17 @@ export async function lookAtServer(
     const [health] = await ask(transport, site.siteHealth.read)
     const tookMs = Math.round(performance.now() - begun)
     const [time, { sentAt, answeredAt }] = await ask(transport, clock.read)
-    const { now: there, public_url: publicUrl } = time as { now: string; public_url: string }
+    const {
+      now: there,
+      public_url: publicUrl,
+      hints_by: hintsBy = null,
+    } = time as { now: string; public_url: string; hints_by?: HintSource | null }
     return {
       reached: true,
       version: (health as { version: string }).version,
       tookMs,
       publicUrl,
+      hintsBy,
       // This assumes that the server took its time halfway through the exchange (RFC 5905, section
       // 8).
       offsetMs: Math.round(Date.parse(there) - (sentAt + answeredAt) / 2),

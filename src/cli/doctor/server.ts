@@ -13,6 +13,12 @@ const NAME = 'account server'
 /** Returns a remedy: a command with which the operator sees the answer of the server. */
 const seen = (url: string) => `Check the answer yourself: curl -sS ${url}/health`
 
+const COMPARES = warn(
+  'changes',
+  'the database of the account server delivers no messages about changes, so the server looks for changes once a second',
+  'The operator of the account server must let it connect to PostgreSQL directly, or through a pooler in session mode.',
+)
+
 export const serverCheck: DoctorCheck = {
   name: NAME,
   async run({ config, server: asked, holding }: DoctorContext) {
@@ -42,7 +48,10 @@ export const serverCheck: DoctorCheck = {
             : `export SVC_BACKEND_URL=${shellWord(own)} (or the operator of the account server must set SVC_PUBLIC_URL)`,
         ),
       ]
-    return [ok(NAME, `${url}, version ${answer.version}, answered in ${answer.tookMs} ms`)]
+    return [
+      ok(NAME, `${url}, version ${answer.version}, answered in ${answer.tookMs} ms`),
+      ...(answer.hintsBy === 'comparison' ? [COMPARES] : []),
+    ]
   },
 }
 

@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import { SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
+import type { HintSource } from '../../api/device/hints.ts'
 import type { Log } from '../../log.ts'
 import type { Channel } from '../db/channel.ts'
 import type { Schema } from '../db/schema.ts'
@@ -35,6 +36,8 @@ type Marks = Readonly<Record<SyncPart, number>>
 export interface Announcements {
   /** Call it before the first event of a stream is sent. */
   readonly opening: (account: string) => Promise<void>
+  /** Returns how this process learns of changes now. */
+  readonly source: () => HintSource
 }
 
 /** A message to all replicas: the account, and what changed. */
@@ -74,7 +77,7 @@ export function newAnnouncements(of: {
 
   if (channel === null) {
     announceChanges(db, async (_, changes) => afterwards(() => changes.forEach(pass)))
-    return { opening: async () => undefined }
+    return { opening: async () => undefined, source: () => 'process' }
   }
 
   /** The marks at the last comparison, or when the account opened its newest stream here. */
@@ -186,6 +189,7 @@ export function newAnnouncements(of: {
       if (!signal.aborted) log('error', 'changes are not passed on', { cause })
     })
   return {
+    source: () => (hasMessages ? 'messages' : 'comparison'),
     opening: async (account) => {
       const marks = (await marksOf([account])).get(account)
       if (marks !== undefined) known.set(account, marks)

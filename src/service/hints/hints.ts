@@ -8,7 +8,7 @@ import type { ServiceContext } from '../context.ts'
 import type { Channel } from '../db/channel.ts'
 import type { Schema } from '../db/schema.ts'
 import { activeMachines } from '../devices/machines.ts'
-import { newAnnouncements } from './announcements.ts'
+import { type Announcements, newAnnouncements } from './announcements.ts'
 import { newHub } from './hub.ts'
 
 /** Returns those of some sessions that may still be used. */
@@ -35,6 +35,7 @@ export interface Hints {
   readonly answers: Service['hints']
   /** Ends all streams. Devices then open them at another replica, or ask again after a while. */
   readonly close: () => void
+  readonly source: Announcements['source']
 }
 
 /**
@@ -64,9 +65,10 @@ export function newHints(
     }
   }
 
-  const { opening } = newAnnouncements({ db, channel, hub, recheck, log, signal })
+  const { opening, source } = newAnnouncements({ db, channel, hub, recheck, log, signal })
   return {
     close: () => hub.close(),
+    source,
     answers: {
       follow: async (_, { account, session }) => {
         if (session === null)

@@ -19,13 +19,13 @@ const HEALTH = { status: 'ok', version: '9.9.9', uptime_s: 1 }
 
 /** Creates an account server with this clock offset, in milliseconds. */
 const good =
-  (base: () => string, offMs = 0): Answerer =>
+  (base: () => string, offMs = 0, more: object = {}): Answerer =>
   (res, { url }) => {
     const now = new Date(Date.now() + offMs)
     res.setHeader('Date', now.toUTCString())
     return url === '/health'
       ? json(res, 200, HEALTH)
-      : json(res, 200, { now: now.toISOString(), public_url: base() })
+      : json(res, 200, { now: now.toISOString(), public_url: base(), ...more })
   }
 
 const servers: [name: string, answer: (base: () => string) => Answerer, says: Expected[]][] = [
@@ -53,6 +53,14 @@ const servers: [name: string, answer: (base: () => string) => Answerer, says: Ex
         /60 minutes ahead of.*no words verify .* more than 30 seconds/,
         /timedatectl/,
       ],
+    ],
+  ],
+  [
+    'gets no messages from its database',
+    (base) => good(base, 0, { hints_by: 'comparison' }),
+    [
+      ['ok', 'account server', /version 9\.9\.9/],
+      ['warn', 'changes', /looks for changes once a second/, /connect to PostgreSQL directly/],
     ],
   ],
   [

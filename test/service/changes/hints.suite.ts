@@ -16,6 +16,7 @@ import {
   revocationBy,
 } from '../person.ts'
 import { openSubject, type LocalSubject, type Place } from '../subject.ts'
+import { until } from '../../until.ts'
 import { follow } from './following.ts'
 
 export function hintsSuite(name: string, { newPlace, replicas }: Engine): void {
@@ -134,6 +135,15 @@ export function hintsSuite(name: string, { newPlace, replicas }: Engine): void {
       const hers = await follow(ada.account)
       await ada.account.account.delete({})
       for (;;) if ((await hers.next()) === null) break
+    })
+
+    test('the server reports how it learns of changes', async () => {
+      const ada = await enrol(subject.server)
+      const hers = await follow(ada.account)
+      const wanted = replicas ? 'messages' : 'process'
+      const door = subject.server.door()
+      await until(wanted, async () => (await door.clock.read({})).hints_by === wanted)
+      hers.close()
     })
 
     test('a device that waits for approval has no stream', async () => {
