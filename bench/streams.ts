@@ -30,6 +30,10 @@ import {
 const STREAMS = 5_000
 /** How many streams are being opened at the same time. */
 const OPENING = 50
+/** How many streams are opened and closed before, so that both servers have run for a while. */
+const WARM_UP = 500
+/** How long a server rests before its memory is read, in milliseconds. */
+const SETTLING_MS = 10_000
 const RESTING_MS = 60_000
 const CHANGES = 1_000
 const CHANGE_EVERY_MS = 20
@@ -59,21 +63,40 @@ async function openStream(port: number, request: string, first: RegExp): Promise
   return stream
 }
 
+type RequestOf = (n: number) => Promise<string> | string
+
+function closeAll(streams: readonly Stream[]): void {
+  for (const { socket } of streams) socket.removeAllListeners('close').destroy()
+}
+
 /** Opens many streams, some at a time. */
 async function openAll(
   count: number,
-  { port, process: { pid } }: Program,
-  requestOf: (n: number) => Promise<string> | string,
+  port: number,
+  requestOf: RequestOf,
   first: RegExp,
-): Promise<{ streams: Stream[]; kibEach: number }> {
-  const before = rssMib(pid!)
+): Promise<Stream[]> {
   const streams: Stream[] = []
   for (let n = 0; n < count; n += OPENING) {
     const numbers = Array.from({ length: Math.min(OPENING, count - n) }, (_, i) => n + i)
     const open = async (i: number) => openStream(port, await requestOf(i), first)
     streams.push(...(await Promise.all(numbers.map(open))))
   }
-  await setTimeout(5_000)
+  return streams
+}
+
+/** Opens many streams at a server that has had some before. Returns the memory of each. */
+async function measured(
+  count: number,
+  { port, process: { pid } }: Program,
+  requestOf: RequestOf,
+  first: RegExp,
+): Promise<{ streams: Stream[]; kibEach: number }> {
+  closeAll(await openAll(WARM_UP, port, (n) => requestOf(n % count), first))
+  await setTimeout(SETTLING_MS)
+  const before = rssMib(pid!)
+  const streams = await openAll(count, port, requestOf, first)
+  await setTimeout(SETTLING_MS)
   return { streams, kibEach: ((rssMib(pid!) - before) * 1024) / count }
 }
 
@@ -83,13 +106,13 @@ async function main(count: number): Promise<void> {
   const bare = spawnBare(await freePort(), 'streams')
   closers.push(() => bare.stop())
   await listening(bare)
-  const plain = await openAll(
+  const plain = await measured(
     count,
     bare,
     () => `GET / HTTP/1.1\r\nHost: 127.0.0.1:${bare.port}\r\n\r\n`,
     /:\n\n/,
   )
-  for (const { socket } of plain.streams) socket.removeAllListeners('close').destroy()
+  closeAll(plain.streams)
   await bare.stop()
 
   const postgres = await startPostgres()
@@ -136,7 +159,7 @@ async function main(count: number): Promise<void> {
   // As in a server that has run for a while.
   await readNonce()
   for (let n = 0; n < 500; n++) await load(port, () => rename(n % count), 1, { connections: 1 })
-  const hinted = await openAll(
+  const hinted = await measured(
     count,
     server,
     async (n) => {
@@ -178,7 +201,7 @@ async function main(count: number): Promise<void> {
   say(
     `${changes} changes, 50 a second: hint after ${median(sorted).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`,
   )
-  for (const { socket } of hinted.streams) socket.removeAllListeners('close').destroy()
+  closeAll(hinted.streams)
 }
 
 let code = 0
