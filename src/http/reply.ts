@@ -4,70 +4,16 @@
  * A response is one `writeHead` with an array and one `end` with a string, because this is the
  * fastest way in node:http. CONNECT, and bytes that are not a request, are answered without a
  * response object, and then the connection is closed.
- *
- * For event streams, this file also detects clients that have disconnected. A client that
- * half-closes its connection has either disconnected or still waits for the response, as `nc -N`
- * does. Only a write shows the difference, and a stream may have nothing to write for a long time.
  */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { Readable, Transform } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isEventStream } from '../api/event-stream.ts'
 import type { Content } from '../api/route.ts'
 import { AppError, statusOf } from '../errors.ts'
-
-/**
- * How often a comment is written to a half-closed client, in milliseconds.
- *
- * If the client has disconnected, the second write fails.
- */
-const EVERY_MS = 250
-/** An event stream comment, which clients ignore (WHATWG HTML section 9.2.6). */
-const COMMENT = ':\n\n'
-const END_OF_EVENT = /(?:\n\n|\r\n\r\n|\r\r)$/
-
-/**
- * Returns a transform that passes on the bytes of an event stream unchanged.
- *
- * After the client half-closes its connection, comments are added between events, so that the
- * connection is closed if the client has disconnected.
- */
-export function eventReader({ req: { socket } }: ServerResponse): Transform {
-  /** The last four bytes, which is the length of the longest end of an event. */
-  let last = '\n\n'
-  let asking: NodeJS.Timeout | undefined
-  const ask = () => {
-    // No comment is needed while the client has unread bytes, because they also test the
-    // connection.
-    if (END_OF_EVENT.test(last) && reader.readableLength === 0) reader.push(COMMENT)
-  }
-  const begin = () => {
-    asking = setInterval(ask, EVERY_MS)
-  }
-  const stop = () => {
-    clearInterval(asking)
-    socket.off('end', begin)
-  }
-  const reader = new Transform({
-    transform(bytes: Buffer, _encoding, done) {
-      last = (last + bytes.toString('latin1', Math.max(0, bytes.length - 4))).slice(-4)
-      done(null, bytes)
-    },
-    flush(done) {
-      stop()
-      done()
-    },
-    destroy(error, done) {
-      stop()
-      done(error)
-    },
-  })
-  if (socket.readableEnded) begin()
-  else socket.once('end', begin)
-  return reader
-}
+import { writeEvents } from './event-writer.ts'
 
 const CSP = "default-src 'none'; frame-ancestors 'none'"
 
@@ -189,10 +135,10 @@ export async function sendContent(
     await body[Symbol.asyncIterator]().return?.()
     return
   }
+  if (isEventStream(type)) return writeEvents(res, body)
   const source = Readable.from(body)
   try {
-    if (isEventStream(type)) await pipeline(source, eventReader(res), res)
-    else await pipeline(source, res)
+    await pipeline(source, res)
   } catch (error) {
     if (!LEFT.has((error as NodeJS.ErrnoException).code ?? '')) throw error
   } finally {
