@@ -289,9 +289,9 @@ type OrganisationEvent =
     }
 
 type DomainEvent = AccountEvent | ConnectionEvent | OtherEvent | OrganisationEvent
-export type EventType = DomainEvent['type']
+export type DomainEventType = DomainEvent['type']
 /** The event with the given type. */
-export type EventOf<T extends EventType> = DomainEvent & { readonly type: T }
+export type EventOf<T extends DomainEventType> = DomainEvent & { readonly type: T }
 
 /** The transaction of an event, and ways to do work after its commit. */
 interface EventContext {
@@ -302,13 +302,13 @@ interface EventContext {
   readonly afterCommit: (work: () => Promise<void>) => void
 }
 
-export type Subscriber<T extends EventType> = (
+export type Subscriber<T extends DomainEventType> = (
   scope: EventContext,
   event: EventOf<T>,
 ) => Promise<void> | void
 
 /** The subscribers of each event, in the order in which they run. */
-export type Subscribers = { readonly [T in EventType]: readonly Subscriber<T>[] }
+export type Subscribers = { readonly [T in DomainEventType]: readonly Subscriber<T>[] }
 
 export interface Events {
   /** Runs a transaction that publishes events and marks changes for syncs. */
@@ -359,7 +359,7 @@ export function newEvents(
         throw new Error('Publish this event in a transaction of events.transaction().')
       const all = await subscribers()
       // The subscribers of this type of event. TypeScript cannot infer that they accept this event.
-      const own = all[event.type] as readonly Subscriber<EventType>[]
+      const own = all[event.type] as readonly Subscriber<DomainEventType>[]
       for (const subscriber of own) await subscriber(scope, event)
     },
   }

@@ -8,7 +8,7 @@ import type { OrgEvent } from '../../api/rest/org.ts'
 import type { VerificationEntry } from '../../api/rest/verify.ts'
 import { activeOrganisation } from '../accounts/active-organisation.ts'
 import type { Schema } from '../db/schema.ts'
-import type { EventOf, EventType, Subscriber } from '../events.ts'
+import type { EventOf, DomainEventType, Subscriber } from '../events.ts'
 import { type Activity, writeActivities } from './activity-rows.ts'
 import { fireAlerts, holdDue, timesOf } from './alert-firing.ts'
 import type { Post } from './alert-letters.ts'
@@ -102,7 +102,7 @@ function checksOf(items: readonly VerificationEntry[], ids: readonly string[], n
 
 /** The events of a session that become activities of its active organisation. */
 type OwnEvent = Extract<
-  EventType,
+  DomainEventType,
   'connection.created' | 'stamp.created' | 'token.created' | 'token.revoked' | 'verification.logged'
 >
 
@@ -122,7 +122,7 @@ export const ownActivity =
     noteOwn(trx, event.by, OWN[type](event), event.at, post)
 
 /** The events of an organisation. */
-type InsideEvent = Extract<EventType, `organisation.${string}` | 'machine.created'>
+type InsideEvent = Extract<DomainEventType, `organisation.${string}` | 'machine.created'>
 
 /** Converts an event that already names its activity. */
 const asGiven = ({
