@@ -2,9 +2,9 @@
  * The programs that currently read events: as a stream (WHATWG HTML section 9.2), or with one
  * request that waits for events.
  *
- * A reader has only a place in the stored events, and takes further ones when it is ready. So a slow
- * reader costs no memory. If events that it has not read are deleted meanwhile, the stream ends with
- * the event `overflow`.
+ * A reader has only a place in the stored events, and takes further ones when it is ready. So a
+ * slow reader costs no memory. If events that it has not read are deleted meanwhile, the stream
+ * ends with the event `overflow`.
  */
 import { STREAM_EVENT } from '../api/live/catalogue.ts'
 import { timeAt } from '../api/fields.ts'
