@@ -1,0 +1,75 @@
+/**
+ * Logs the story of the day: one line for each event of the catalogue. The lines are written after
+ * the transaction of the change.
+ */
+import type { EventType } from '../api/live/catalogue.ts'
+import type { Log } from '../log.ts'
+import type { EventRows } from '../state/events.ts'
+
+/** The lines; null if the module that makes the change logs it. */
+const LINES: Readonly<Record<EventType, string | null>> = {
+  'connection.added': 'connection added',
+  'connection.renamed': 'connection renamed',
+  'connection.ready': 'words of a connection are usable',
+  'connection.suspended': 'connection suspended',
+  'connection.resumed': 'connection resumed',
+  'connection.rekeyed': 'connection has a new secret',
+  'connection.removed': 'connection removed',
+  'member.joined': 'member joined',
+  'member.left': 'member left',
+  'guest_code.created': 'guest code created',
+  'guest_code.revoked': 'guest code revoked',
+  'guest_code.expired': 'guest code expired',
+  'guest_code.deleted': 'guest code deleted',
+  'device.added': 'device added',
+  'device.revoked': 'device revoked',
+  'session.started': null,
+  'session.approved': null,
+  'session.ended': null,
+  'trust.followed': 'account followed',
+  'trust.keys_changed': 'keys of an account changed',
+  'trust.confirmed': 'keys of an account confirmed',
+  'trust.unfollowed': 'account unfollowed',
+  'verification.made': 'words checked',
+  'stamp.created': 'stamp signed',
+  'sync.done': 'synced',
+  'sync.failed': null,
+  'token.created': 'token created',
+  'token.revoked': 'token revoked',
+}
+
+/** How many events are read at once. */
+const BATCH = 200
+
+/**
+ * Logs the events from now on. Returns a function that logs the last ones and ends this.
+ */
+export function logStory(events: EventRows, log: Log): () => void {
+  let seq = events.last()
+
+  function tell(): void {
+    for (;;) {
+      const batch = events.after(seq, BATCH)
+      for (const { type, data } of batch) {
+        const line = LINES[type]
+        if (line !== null) log('info', line, data)
+      }
+      seq = batch.at(-1)?.seq ?? seq
+      if (batch.length < BATCH) return
+    }
+  }
+
+  function tellOrLog(): void {
+    try {
+      tell()
+    } catch (cause) {
+      log('error', 'could not read the events', { cause })
+    }
+  }
+
+  const ignore = events.onAdded(tellOrLog)
+  return () => {
+    ignore()
+    tellOrLog()
+  }
+}
