@@ -30,7 +30,7 @@ function handle(lines) {
     fields[name] = value
   }
   if (fields.data !== '') console.log(fields.data)
-  // After the handling, so that an event whose handling failed comes again.
+  // Only now, so that an event comes again if this program ended before it was handled.
   if (fields.id !== undefined) last = fields.id
   if (fields.retry !== undefined) retry = Number(fields.retry)
 }
