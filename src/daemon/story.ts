@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
 import type { EventRows } from '../state/events.ts'
 
 /** The lines; null if the module that makes the change logs it. */
-const LINES: Readonly<Record<EventType, string | null>> = {
+export const EVENT_LINES: Readonly<Record<EventType, string | null>> = {
   'connection.added': 'connection added',
   'connection.renamed': 'connection renamed',
   'connection.ready': 'words of a connection are usable',
@@ -51,7 +51,7 @@ export function logStory(events: EventRows, log: Log): () => void {
     for (;;) {
       const batch = events.after(seq, BATCH)
       for (const { type, data } of batch) {
-        const line = LINES[type]
+        const line = EVENT_LINES[type]
         if (line !== null) log('info', line, data)
       }
       seq = batch.at(-1)?.seq ?? seq
