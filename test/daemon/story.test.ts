@@ -23,13 +23,15 @@ test('each event has one line at level info, with its ids and names', async (t) 
   const { json } = await daemon.request('POST', '/api/v1/connections', { token, body })
   const { id } = json as { id: string }
   await daemon.logged('words of a connection are usable')
-  const told = linesOf(daemon).filter(({ event }) => event.includes('connection'))
+  const written = linesOf(daemon).filter(({ event }) => event.includes('connection'))
+  const line = { level: 'info', connection_id: id, name: 'Bank' }
   assert.deepEqual(
-    told.map(({ time: _, ...line }: Line & { time?: string }) => line),
-    [
-      { level: 'info', event: 'connection added', connection_id: id, name: 'Bank' },
-      { level: 'info', event: 'words of a connection are usable', connection_id: id, name: 'Bank' },
-    ],
+    written.map((one) => ({ ...one, time: '' })),
+    ['connection added', 'words of a connection are usable'].map((event) => ({
+      ...line,
+      time: '',
+      event,
+    })),
   )
   assert.equal(linesOf(daemon).filter(({ event }) => event === 'token created').length, 1)
 })
