@@ -40,12 +40,15 @@ export const EVENT_LINES: Readonly<Record<EventType, string | null>> = {
 
 /** How many events are read at once. */
 const BATCH = 200
+/** How long events are gathered before they are read, in milliseconds. */
+const GATHER_MS = 100
 
 /**
  * Logs the events from now on. Returns a function that logs the last ones and ends this.
  */
 export function logStory(events: EventRows, log: Log): () => void {
   let seq = events.last()
+  let gathering: NodeJS.Timeout | null = null
 
   function tell(): void {
     for (;;) {
@@ -60,6 +63,7 @@ export function logStory(events: EventRows, log: Log): () => void {
   }
 
   function tellOrLog(): void {
+    gathering = null
     try {
       tell()
     } catch (cause) {
@@ -67,9 +71,13 @@ export function logStory(events: EventRows, log: Log): () => void {
     }
   }
 
-  const ignore = events.onAdded(tellOrLog)
+  // Reading each event on its own would double the time of a check of words.
+  const ignore = events.onAdded(() => {
+    gathering ??= setTimeout(tellOrLog, GATHER_MS)
+  })
   return () => {
     ignore()
+    if (gathering !== null) clearTimeout(gathering)
     tellOrLog()
   }
 }

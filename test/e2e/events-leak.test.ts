@@ -17,10 +17,10 @@ const MINUTE_MS = 60_000
 /** JSON in a JWS in JSON. */
 const DEPTH = 2
 
-/** The members of answers and requests whose texts no event may contain. */
+/** The members of answers and requests with texts that no event may contain. */
 const KEPT = /^(?:words|token|secret|url|safety_number|purpose|message|headline|content|comment)$/
 
-/** Yields the texts in a value whose members are not for events, with the names of the members. */
+/** Yields these texts in a value, with the names of their members. */
 function* keptIn(value: unknown, name = ''): Generator<readonly [name: string, text: string]> {
   if (typeof value === 'string') {
     if (KEPT.test(name) && value.length >= 4) yield [name, value]
