@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { agents } from '../src/api/agents/index.ts'
 import { docsTable } from '../src/api/docs/index.ts'
+import { EVENTS } from '../src/api/live/catalogue.ts'
 import { rest } from '../src/api/rest/index.ts'
 import { everyPath } from '../src/api/route.ts'
 import { rowsOf } from '../src/api/rows.ts'
@@ -105,6 +106,13 @@ const shapeOf = (method: string, path: string) =>
     /\{\w+\}/g,
     '{}',
   )
+/** The events: what each type means, and the members of its data. */
+const EVENT_ROWS = new Map(
+  Object.entries(EVENTS).map(([type, { text, data }]) => {
+    const members = Object.keys(data.entries).map((name) => `\`${name}\``)
+    return [`\`${type}\``, `${text} Data: ${members.join(', ')}.`]
+  }),
+)
 const SHAPES = new Set(
   [rest, agents, docsTable]
     .flatMap((table) => rowsOf(table))
@@ -198,6 +206,9 @@ const assertNone = (faults: readonly string[]) => assert.equal(faults.join('\n')
 
 test('docs/api.md has every route with its scope', () =>
   assertNone(differences(API, '## Routes', SCOPES)))
+
+test('docs/api.md has every type of event with its data', () =>
+  assertNone(differences(API, '## Events', EVENT_ROWS)))
 
 test('docs/cli.md has every command with its options', () =>
   assertNone(differences(CLI, '## Commands and options', OPTIONS)))

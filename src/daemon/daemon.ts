@@ -24,6 +24,7 @@ import type { Backups } from './backup.ts'
 import { requireSameServer } from './folder.ts'
 import { bootId, machineUptime } from '../device/codes/uptime.ts'
 import { newSyncSchedule, newTurn, type Trigger } from './schedule.ts'
+import { logStory } from './story.ts'
 import { isAsked } from '../device/identity/marks.ts'
 import { openDevice } from '../device/device.ts'
 import type { HintFollower } from '../device/sync/hint-follower.ts'
@@ -96,6 +97,8 @@ interface Opened extends Daemon {
   readonly flush: () => void
   /** Ends the answers that last until they are closed. */
   readonly endStreams: () => void
+  /** Logs the events from now on. Returns a function that ends this. */
+  readonly logStory: () => () => void
   /** Deletes the uploaded entries of the verification log that are older than configured. */
   readonly trim: () => Promise<void>
   /**
@@ -260,6 +263,7 @@ export async function openDaemon(
       record,
       flush: () => tokens.flush(),
       endStreams: () => stopping.abort(),
+      logStory: () => logStory(state.events, log),
       trim: async () => {
         const { verifications: days } = config.retention
         if (days === null) return
@@ -322,6 +326,8 @@ export async function serve(
   let flushing: NodeJS.Timeout | undefined
   let hasStarted = false
   let isClosing = false
+  // At the other levels, the lines would not be written.
+  const endStory = ['info', 'debug'].includes(config.logLevel) ? daemon.logStory() : () => undefined
   const close = async () => {
     schedule.stop()
     isClosing = true
@@ -332,6 +338,7 @@ export async function serve(
     await Promise.all(listeners.map((listener) => listener.close(GRACE_MS)))
     backend.stop()
     await deviceSession.device()?.sync.idle()
+    endStory()
     if (hasStarted) audit.record(ofDaemon('stopped'))
     await daemon.close()
   }

@@ -130,7 +130,7 @@ async function requireSecrets(
   const facts = readFacts({ meta })
   demand((facts?.account ?? null) === account, 'its state.db belongs to another account')
   demand((facts?.server ?? null) === server, 'its state.db belongs to another account server')
-  const tokens = tokenRows(db, eventRows(db))
+  const tokens = tokenRows(db, eventRows(db).append)
   const begun = tokens.begun()
   const known = secretNames([
     ...tokens.all().map(({ id }) => id),

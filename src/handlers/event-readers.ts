@@ -251,8 +251,9 @@ export function newEventReaders(
           resolve()
         }
         const wake = () => {
-          take()
-          if (items.length > 0) end()
+          const isOver = !mayGoOn(reader)
+          if (!isOver) take()
+          if (isOver || items.length > 0) end()
         }
         const check = () => {
           if (!mayGoOn(reader)) end()

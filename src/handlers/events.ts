@@ -40,7 +40,7 @@ function placeAt(rows: EventRows, at: number): Place {
  * Returns the place at which a reader begins.
  * @throws AppError `validation_failed`
  */
-function placeOf(rows: EventRows, since: string | undefined): Place {
+export function startingPlace(rows: EventRows, since: string | undefined): Place {
   if (since === undefined) return { seq: rows.last(), isGap: false }
   if (isId('evt_', since)) return placeAfter(rows, since)
   const at = TIME.test(since) ? Date.parse(since) : Number.NaN
@@ -117,7 +117,7 @@ export const events: Handlers['events'] = {
       owner: caller.token ?? 'command line',
       isAllowed: accessOf(context),
       wants: wantedBy(caller, types),
-      from: placeOf(home.events, context.header('last-event-id') || since),
+      from: startingPlace(home.events, context.header('last-event-id') || since),
     }
     if (wait === undefined) return { type: EVENT_STREAM, body: readers(home).stream(reader) }
     const page = await readers(home).wait(reader, wait * 1000)

@@ -143,7 +143,8 @@ async function receiptOf(
     const receipt = await register(device, account, { id, jws })
     requireSession()
     if (receipt === undefined) state.stamps.delete(id)
-    else if (receipt !== null) state.stamps.setReceipt(id, receipt)
+    else if (receipt === null) state.stamps.keepUnregistered(id)
+    else state.stamps.setReceipt(id, receipt)
     return receipt
   } catch (error) {
     // No caller has this stamp yet.

@@ -10,10 +10,10 @@ import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { isId } from '../crypto/encoding/id.ts'
 import type { LocalDevice } from '../device/device.ts'
 import { dismissRecovery, requireConfirmable, unpin, verifiedHere } from '../device/trust/trust.ts'
-import { keyStatusOf, nameOf, ownNameOf } from '../device/names.ts'
+import { nameOf, ownNameOf } from '../device/names.ts'
 import { invalid } from '../api/input.ts'
 import { AppError } from '../errors.ts'
-import type { TrustRow } from '../state/trust.ts'
+import { keyStatusOf, type TrustRow } from '../state/trust.ts'
 import { type Handlers, keeperOf } from './context.ts'
 import { namingOf } from './named.ts'
 import { historyOf } from './trust-history.ts'
@@ -95,6 +95,7 @@ export const trustCards: Handlers['trustCards'] = {
     const { freshRow } = await keys()
     const cards: TrustCard[] = []
     for (const card of items) {
+      device.state.names.pin(card.user_id, card.display_name)
       const row = await freshRow(device, account, card)
       cards.push(await decorated(device, card, row))
       // A safety number takes about 10 ms to compute, so other requests get a turn in between.
@@ -110,6 +111,7 @@ export const trustCards: Handlers['trustCards'] = {
     if (keeper === null) return card
     keeper.requireSession()
     if ('user_id' in input.body) requireOf(card, input.body.user_id)
+    keeper.state.names.pin(card.user_id, card.display_name)
     // If the user reviewed the account's keys on this device before, those reviewed keys are used.
     const row = await fresh(keeper, account, card.user_id)
     await rejudge(keeper, card.user_id)

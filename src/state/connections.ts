@@ -5,6 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { comparableName } from '../crypto/encoding/display-names.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
+import type { Append } from './events.ts'
 
 export interface NamedMember {
   readonly user_id: string
@@ -27,8 +28,19 @@ export interface ConnectionRow {
 
 const COLUMNS = 'id, name, epoch, head, members, hold, updated_at'
 
-/** Returns the statements for the connection rows. */
-export function connectionRows(db: DatabaseSync) {
+/** Checks whether words of a connection verify if its secret is here. */
+const isLive = (row: ConnectionRow | null): boolean =>
+  row !== null && row.hold === null && row.epoch > 0
+
+/**
+ * Returns the statements for the connection rows.
+ * @param nameOf returns the name that this device shows for an account
+ */
+export function connectionRows(
+  db: DatabaseSync,
+  append: Append,
+  nameOf: (account: string, otherwise: string) => string,
+) {
   type Stored = Omit<ConnectionRow, 'members'> & { readonly members: string }
   const parsed = (row: Stored): ConnectionRow => ({
     ...row,
@@ -54,10 +66,11 @@ export function connectionRows(db: DatabaseSync) {
     db,
     `select id from connections where hold = 'rotation_pending'`,
   )
-  const hold = statement<{ id: string }>(
+  const hold = statement<{ id: string; name: string }>(
     db,
-    'update connections set hold = ? where hold is null returning id',
+    'update connections set hold = ? where hold is null returning id, name',
   )
+  const secret = statement(db, 'select 1 from secrets where id = ?')
   const withMember = statement<{ connection: string }>(
     db,
     'select connection from connection_members where account = ?',
@@ -67,26 +80,74 @@ export function connectionRows(db: DatabaseSync) {
     'select id from connections where id > ? order by id limit ?',
   )
   const count = statement<{ n: number }>(db, 'select count(*) as n from connections')
-  const rename = statement(
+  const remove = statement<{ name: string }>(
     db,
-    'update connections set name = ?, comparable = ?, updated_at = ? where id = ?',
+    'delete from connections where id = ? returning name',
   )
-  const remove = statement(db, 'delete from connections where id = ?')
+
+  function read(id: string): ConnectionRow | null {
+    const row = get.get(id)
+    return row && parsed(row)
+  }
+
+  /** Appends the events for the members who are in one row and not in the other. */
+  function reportMembers(before: ConnectionRow, after: ConnectionRow): void {
+    const report = (
+      type: 'member.joined' | 'member.left',
+      row: ConnectionRow,
+      other: typeof row,
+    ) => {
+      for (const { user_id, display_name } of row.members)
+        if (other.members.every((one) => one.user_id !== user_id))
+          append(type, {
+            connection_id: after.id,
+            connection_name: after.name,
+            user_id,
+            display_name: nameOf(user_id, display_name),
+          })
+    }
+    report('member.joined', after, before)
+    report('member.left', before, after)
+  }
+
+  /** Appends the events for what differs between two rows of a connection. */
+  function report(before: ConnectionRow | null, after: ConnectionRow): void {
+    const of = { connection_id: after.id, name: after.name }
+    if (before === null) append('connection.added', of)
+    else if (before.name !== after.name)
+      append('connection.renamed', { ...of, previous_name: before.name })
+    // A connection that was refused when it was first seen has epoch 0 and no members.
+    if (before !== null && before.epoch > 0) {
+      if (before.epoch !== after.epoch) append('connection.rekeyed', { ...of, epoch: after.epoch })
+      reportMembers(before, after)
+    }
+    if (after.hold !== (before?.hold ?? null))
+      if (after.hold === null) append('connection.resumed', of)
+      else append('connection.suspended', { ...of, reason: after.hold })
+    if (isLive(after) && !isLive(before) && secret.get(after.id) !== null)
+      append('connection.ready', of)
+  }
+
   return {
     /** Stores or replaces a connection. */
     put(row: ConnectionRow): void {
       const { id, name, epoch, head, hold, updated_at } = row
       const members = JSON.stringify(row.members)
       transaction(db, () => {
+        const before = read(id)
         put.run(id, name, comparableName(name), epoch, head, members, hold, updated_at)
         removeMembers.run(id)
         for (const { user_id } of row.members) addMember.run(id, user_id)
+        report(before, row)
       })
     },
-    get(id: string): ConnectionRow | null {
-      const row = get.get(id)
-      return row && parsed(row)
+    /** Appends the event for a secret that was stored, if a connection was without it. */
+    secretAdded: (id: string): void => {
+      const row = read(id)
+      if (row !== null && isLive(row))
+        append('connection.ready', { connection_id: id, name: row.name })
     },
+    get: read,
     /** Returns every connection, newest first. */
     all: (): ConnectionRow[] => all.all().map(parsed),
     ids: (): string[] => ids.all().map(({ id }) => id),
@@ -95,21 +156,26 @@ export function connectionRows(db: DatabaseSync) {
     /**
      * Suspends all connections that are not yet suspended. Returns the ids of those it suspended.
      */
-    holdAll: (why: Hold): string[] => hold.all(why).map(({ id }) => id),
+    holdAll: (why: Hold): string[] =>
+      transaction(db, () =>
+        hold.all(why).map(({ id, name }) => {
+          append('connection.suspended', { connection_id: id, name, reason: why })
+          return id
+        }),
+      ),
     /** Returns the ids of the connections that an account is a member of. */
     withMember: (account: string): string[] =>
       withMember.all(account).map(({ connection }) => connection),
     /** Returns up to `limit` ids after the given one, oldest first; '' begins the first page. */
     page: (after: string, limit: number): string[] => page.all(after, limit).map(({ id }) => id),
     count: (): number => count.get()?.n ?? 0,
-    /** Renames a connection; returns whether it existed. */
-    rename: (id: string, name: string, at: number): boolean =>
-      rename.run(name, comparableName(name), at, id) > 0,
     /** Deletes a connection; returns whether it existed. */
     delete: (id: string): boolean =>
       transaction(db, () => {
         removeMembers.run(id)
-        return remove.run(id) > 0
+        const gone = remove.get(id)
+        if (gone !== null) append('connection.removed', { connection_id: id, name: gone.name })
+        return gone !== null
       }),
   }
 }

@@ -125,8 +125,9 @@ const KEPT_OF_NOBODY = ['replays_highest']
  * account. Runs in one transaction, at sign-out and after the account was deleted.
  * @param all whether the account was deleted, so that the API tokens and the attempts are deleted
  *   too
+ * @param wiped called in the same transaction
  */
-export function wipe(db: DatabaseSync, all = false): void {
+export function wipe(db: DatabaseSync, all = false, wiped: () => void = () => undefined): void {
   const retained = all ? KEPT_OF_NOBODY : KEPT
   const tables = db
     .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
@@ -137,6 +138,7 @@ export function wipe(db: DatabaseSync, all = false): void {
     transaction(db, () => {
       for (const { name } of tables)
         if (!retained.includes(name)) db.exec(`delete from main.${name}`)
+      wiped()
     })
   } finally {
     db.exec('pragma secure_delete = off')

@@ -10,10 +10,14 @@ import type { EventData, EventType } from '../api/live/catalogue.ts'
 import { newId } from '../crypto/encoding/id.ts'
 import { statement } from '../storage/sqlite.ts'
 
-/** How many events are kept, and for how long, in milliseconds. */
-const [MOST, LONGEST_MS] = [10_000, 7 * 24 * 3_600_000]
-/** Old events are deleted whenever this many have been added. */
-const PRUNE_EVERY = 100
+/** Which events are kept. */
+const LIMITS = {
+  /** How many, and for how long in milliseconds. */
+  most: 10_000,
+  longestMs: 7 * 24 * 3_600_000,
+  /** Old events are deleted whenever this many have been added. */
+  pruneEvery: 100,
+}
 
 export interface EventRow {
   readonly seq: number
@@ -26,8 +30,15 @@ export interface EventRow {
 
 export type EventRows = ReturnType<typeof eventRows>
 
+/** Appends events, in the transaction of the change that they report. */
+export type Append = EventRows['append']
+
 /** Returns the statements for the events. `now` returns Unix milliseconds. */
-export function eventRows(db: DatabaseSync, now: () => number = Date.now) {
+export function eventRows(
+  db: DatabaseSync,
+  now: () => number = Date.now,
+  { most, longestMs, pruneEvery } = LIMITS,
+) {
   type Stored = Omit<EventRow, 'data'> & { readonly data: string }
   const insert = statement<{ seq: number }>(
     db,
@@ -64,17 +75,19 @@ export function eventRows(db: DatabaseSync, now: () => number = Date.now) {
     for (const listener of listeners) listener()
   }
 
+  function append<Type extends EventType>(type: Type, data: EventData<Type>): void {
+    const at = now()
+    const { seq } = insert.get(newId('evt_', at), type, at, JSON.stringify(data))!
+    if (seq % pruneEvery === 0) prune.run(seq - most, at - longestMs)
+    if (isAnnounced || listeners.size === 0) return
+    isAnnounced = true
+    // Transactions are synchronous, so this one has ended by then.
+    setImmediate(announce)
+  }
+
   return {
     /** Adds an event. Must be called in the transaction of the change that it reports. */
-    append<Type extends EventType>(type: Type, data: EventData<Type>): void {
-      const at = now()
-      const { seq } = insert.get(newId('evt_', at), type, at, JSON.stringify(data))!
-      if (seq % PRUNE_EVERY === 0) prune.run(seq - MOST, at - LONGEST_MS)
-      if (isAnnounced || listeners.size === 0) return
-      isAnnounced = true
-      // Transactions are synchronous, so this one has ended by then.
-      setImmediate(announce)
-    },
+    append,
     /** Returns the events after a sequence number, oldest first. */
     after: (seq: number, limit: number): EventRow[] =>
       after

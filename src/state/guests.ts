@@ -1,12 +1,14 @@
 /** The guest codes for which this device can check words. */
 import type { DatabaseSync } from 'node:sqlite'
 import { comparableName } from '../crypto/encoding/display-names.ts'
-import { statement } from '../storage/sqlite.ts'
+import type { GuestCode } from '../api/rest/guest-codes.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
+import type { Append } from './events.ts'
 
 export interface GuestRow {
   readonly id: string
   readonly label: string
-  readonly state: string
+  readonly state: GuestCode['state']
   readonly expires_at: number
   readonly created_at: number
   /** The external member that the code is for; null if there is none or if the code has ended. */
@@ -17,7 +19,7 @@ export interface GuestRow {
 const COLUMNS = 'id, label, state, expires_at, created_at, external_member_id, external_member_name'
 
 /** Returns the statements for the guest code rows. */
-export function guestRows(db: DatabaseSync) {
+export function guestRows(db: DatabaseSync, append: Append) {
   const put = statement(
     db,
     `insert into guests (id, label, state, expires_at, created_at,
@@ -37,23 +39,37 @@ export function guestRows(db: DatabaseSync) {
        external_comparable = null
      where id = ?`,
   )
-  const remove = statement(db, 'delete from guests where id = ?')
+  const remove = statement<{ label: string }>(db, 'delete from guests where id = ? returning label')
+
+  /** Appends the event for a state that differs from the one before. */
+  function report(before: GuestRow | null, { id, label, state }: GuestRow): void {
+    if (before?.state === state) return
+    const of = { guest_code_id: id, label }
+    if (state === 'active') append('guest_code.created', of)
+    // A device that signs in gets the ended codes too.
+    else if (before !== null) append(`guest_code.${state}`, of)
+  }
+
   return {
     /** Stores or replaces a guest code. */
     put(row: GuestRow): void {
       const { id, label, state, expires_at, created_at } = row
       const { external_member_id, external_member_name } = row
-      put.run(
-        id,
-        label,
-        state,
-        expires_at,
-        created_at,
-        external_member_id,
-        external_member_name,
-        comparableName(label),
-        external_member_name === null ? null : comparableName(external_member_name),
-      )
+      transaction(db, () => {
+        const before = get.get(id)
+        put.run(
+          id,
+          label,
+          state,
+          expires_at,
+          created_at,
+          external_member_id,
+          external_member_name,
+          comparableName(label),
+          external_member_name === null ? null : comparableName(external_member_name),
+        )
+        report(before, row)
+      })
     },
     get: (id: string): GuestRow | null => get.get(id),
     /** Returns every guest code, newest first. */
@@ -61,8 +77,20 @@ export function guestRows(db: DatabaseSync) {
     /**
      * Marks a guest code as ended and deletes its external member; returns whether it existed.
      */
-    end: (id: string, state: 'revoked' | 'expired'): boolean => end.run(state, id) > 0,
+    end: (id: string, state: 'revoked' | 'expired'): boolean =>
+      transaction(db, () => {
+        const before = get.get(id)
+        if (before === null) return false
+        end.run(state, id)
+        report(before, { ...before, state })
+        return true
+      }),
     /** Deletes a guest code; returns whether it existed. */
-    delete: (id: string): boolean => remove.run(id) > 0,
+    delete: (id: string): boolean =>
+      transaction(db, () => {
+        const gone = remove.get(id)
+        if (gone !== null) append('guest_code.deleted', { guest_code_id: id, label: gone.label })
+        return gone !== null
+      }),
   }
 }

@@ -1,7 +1,9 @@
 /** The names and the signed profiles of accounts. */
 import type { DatabaseSync } from 'node:sqlite'
+import type { PersonName } from '../api/rest/names.ts'
 import { comparableName } from '../crypto/encoding/display-names.ts'
 import { statement } from '../storage/sqlite.ts'
+import { keyStatusOf, type TrustRow } from './trust.ts'
 
 /**
  * The source of a name.
@@ -14,7 +16,7 @@ import { statement } from '../storage/sqlite.ts'
 type NameKind = 'accepted' | 'self' | 'confirmed' | 'given'
 
 /** The names of one account. */
-export type LocalNames = Readonly<Partial<Record<NameKind, string>>>
+type LocalNames = Readonly<Partial<Record<NameKind, string>>>
 
 type NameRows = ReturnType<typeof nameRows>
 
@@ -102,6 +104,28 @@ export function nameRows(db: DatabaseSync) {
       return ofOthers.get(comparable, account, own)?.found === 1
     },
   }
+}
+
+/**
+ * Returns the name of another account (protocol, section 4a): the first that exists of the given
+ * name, the confirmed name, if the keys are still confirmed, the signed name and the accepted name.
+ * @param fromServer the account server's name, used if this device has no other name
+ */
+export function shownName(
+  rows: {
+    readonly names: Pick<NameRows, 'of'>
+    readonly trust: { get(account: string): TrustRow | null }
+  },
+  account: string,
+  fromServer: string,
+): Pick<PersonName, 'display_name' | 'name_source'> {
+  const { given, confirmed, self, accepted } = rows.names.of(account)
+  if (given !== undefined) return { display_name: given, name_source: 'given' }
+  const trust = confirmed === undefined ? null : rows.trust.get(account)
+  if (confirmed !== undefined && trust !== null && keyStatusOf(trust) === 'confirmed')
+    return { display_name: confirmed, name_source: 'confirmed' }
+  if (self !== undefined) return { display_name: self, name_source: 'self' }
+  return { display_name: accepted ?? fromServer, name_source: 'server' }
 }
 
 interface ProfileRow {

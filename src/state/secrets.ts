@@ -3,7 +3,7 @@
  * a plaintext secret.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from '../storage/sqlite.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
 
 interface SecretRow {
   readonly id: string
@@ -13,8 +13,11 @@ interface SecretRow {
 
 export type SecretRows = ReturnType<typeof secretRows>
 
-/** Returns the statements for the rows of sealed records. */
-export function secretRows(db: DatabaseSync) {
+/**
+ * Returns the statements for the rows of sealed records.
+ * @param added called in the transaction in which a record with a new id is stored
+ */
+export function secretRows(db: DatabaseSync, added: (id: string) => void = () => undefined) {
   const put = statement(
     db,
     `insert into secrets (id, version, sealed) values (?, ?, ?)
@@ -26,7 +29,11 @@ export function secretRows(db: DatabaseSync) {
   return {
     /** Stores or replaces a record. */
     put(row: SecretRow): void {
-      put.run(row.id, row.version, row.sealed)
+      transaction(db, () => {
+        const isNew = get.get(row.id) === null
+        put.run(row.id, row.version, row.sealed)
+        if (isNew) added(row.id)
+      })
     },
     get: (id: string): SecretRow | null => get.get(id),
     /** Deletes a record; returns whether it existed. */

@@ -17,7 +17,7 @@ import { idempotencyRows } from '../storage/idempotency.ts'
 import { listedRows } from './listed.ts'
 import { logRows, sealKeyRows } from './logs.ts'
 import { metaRows } from './meta.ts'
-import { nameRows, profileRows } from './names.ts'
+import { nameRows, profileRows, shownName } from './names.ts'
 import { secretRows } from './secrets.ts'
 import { transaction } from '../storage/sqlite.ts'
 import { stampRows } from './stamps.ts'
@@ -38,22 +38,28 @@ export type State = Readonly<ReturnType<typeof openState>>
 /**
  * Opens the state of a folder that `openFolder` has checked. The caller must own the lock.
  * @param log logs a migration of the database
+ * @param now returns Unix milliseconds
  * @throws like `openDatabase`
  */
-export function openState(dir: string, log?: Log) {
+export function openState(dir: string, log?: Log, now: () => number = Date.now) {
   const db = openDatabase(dir, log)
   removeLeftovers(dir, ATOMIC)
   for (const name of COPIED) rmSync(join(dir, `${name}.tmp-journal`), { force: true })
   const names = nameRows(db)
-  const events = eventRows(db)
+  const events = eventRows(db, now)
+  const { append } = events
+  const nameOf = (account: string, otherwise = account): string =>
+    shownName({ names, trust }, account, otherwise).display_name
+  const trust = trustRows(db, append, nameOf)
+  const connections = connectionRows(db, append, nameOf)
   return {
     db,
     events,
     meta: metaRows(db),
-    tokens: tokenRows(db, events),
-    secrets: secretRows(db),
-    connections: connectionRows(db),
-    guests: guestRows(db),
+    tokens: tokenRows(db, append),
+    secrets: secretRows(db, connections.secretAdded),
+    connections,
+    guests: guestRows(db, append),
     logs: logRows(db),
     sealKeys: sealKeyRows(db),
     epochs: epochRows(db),
@@ -67,13 +73,13 @@ export function openState(dir: string, log?: Log) {
     consents: consentRows(db),
     names,
     profiles: profileRows(db, names),
-    trust: trustRows(db),
+    trust,
     replays: replayRows(db),
-    verifications: verificationRows(db),
+    verifications: verificationRows(db, append),
     wrongTries: wrongTryRows(db),
     challenges: challengeRows(db),
     approvalAttempts: approvalAttemptRows(db),
-    stamps: stampRows(db),
+    stamps: stampRows(db, append),
     idempotency: idempotencyRows(db),
     /** Returns the number of changes so far; see `derived`. */
     changes: changeCount(db),

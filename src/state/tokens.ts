@@ -3,7 +3,7 @@
  * is in the keychain.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import type { EventRows } from './events.ts'
+import type { Append } from './events.ts'
 import { metaRows } from './meta.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
 
@@ -25,7 +25,7 @@ const BEGUN = 'token_begun'
 export type TokenRows = ReturnType<typeof tokenRows>
 
 /** Returns the statements for the token rows. */
-export function tokenRows(db: DatabaseSync, events: Pick<EventRows, 'append'>) {
+export function tokenRows(db: DatabaseSync, append: Append) {
   const insert = statement(db, 'insert into tokens (hash, id, created_at) values (?, ?, ?)')
   const all = statement<TokenRow>(
     db,
@@ -51,7 +51,7 @@ export function tokenRows(db: DatabaseSync, events: Pick<EventRows, 'append'>) {
     insert: (row: Pick<TokenRow, 'hash' | 'id' | 'created_at'>, name: string): void =>
       transaction(db, () => {
         insert.run(row.hash, row.id, row.created_at)
-        events.append('token.created', { token_id: row.id, name })
+        append('token.created', { token_id: row.id, name })
         meta.delete(BEGUN)
       }),
     /** Returns every token, including revoked ones, newest first. */
@@ -62,7 +62,7 @@ export function tokenRows(db: DatabaseSync, events: Pick<EventRows, 'append'>) {
      */
     revoke: (id: string, at: number, name: string): void =>
       transaction(db, () => {
-        if (revoke.run(at, id) > 0) events.append('token.revoked', { token_id: id, name })
+        if (revoke.run(at, id) > 0) append('token.revoked', { token_id: id, name })
       }),
     /** Stores when tokens were last used, in one transaction. A stored time never decreases. */
     touch(uses: Iterable<{ readonly id: string; readonly at: number }>): void {

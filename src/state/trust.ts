@@ -5,7 +5,9 @@
  * has read.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from '../storage/sqlite.ts'
+import type { TrustCard } from '../api/rest/trust-cards.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
+import type { Append } from './events.ts'
 
 export interface TrustRow {
   readonly account: string
@@ -32,8 +34,30 @@ export interface TrustRow {
   readonly key_unused: boolean
 }
 
-/** Returns the statements for the trust rows. */
-export function trustRows(db: DatabaseSync) {
+/**
+ * Returns the status of a trust card's keys. A refused key log counts as changed keys, because one
+ * of the two histories is not the account's.
+ */
+export const keyStatusOf = ({
+  refused,
+  newest,
+  pinned,
+  confirmed,
+}: TrustRow): TrustCard['key_status'] =>
+  refused !== null || newest > pinned ? 'changed_unverified' : confirmed ? 'confirmed' : 'unchanged'
+
+/** Checks whether an account has other keys than before, or whether its key log was refused. */
+function hasChanged(before: TrustRow | null, after: TrustRow): boolean {
+  if (before !== null && before.newest > 0 && after.newest > before.newest) return true
+  const wasChanged = before !== null && keyStatusOf(before) === 'changed_unverified'
+  return keyStatusOf(after) === 'changed_unverified' && !wasChanged
+}
+
+/**
+ * Returns the statements for the trust rows.
+ * @param nameOf returns the name that this device shows for an account
+ */
+export function trustRows(db: DatabaseSync, append: Append, nameOf: (account: string) => string) {
   type Flag = 'confirmed' | 'key_unused'
   type Stored = Omit<TrustRow, Flag> & Readonly<Record<Flag, number>>
   const put = statement(
@@ -48,21 +72,45 @@ export function trustRows(db: DatabaseSync) {
   const get = statement<Stored>(db, 'select * from trust where account = ?')
   const accounts = statement<{ account: string }>(db, 'select account from trust')
   const remove = statement(db, 'delete from trust where account = ?')
+
+  function read(account: string): TrustRow | null {
+    const row = get.get(account)
+    return row && { ...row, confirmed: row.confirmed === 1, key_unused: row.key_unused === 1 }
+  }
+
+  const card = (account: string) => ({ user_id: account, display_name: nameOf(account) })
+
+  function store(row: TrustRow): void {
+    const { account, pinned, seq, newest, refused, checked_at, recovered_at } = row
+    const [confirmed, keyUnused] = [row.confirmed, row.key_unused].map(Number) as [number, number]
+    const asked = [refused, checked_at, recovered_at, keyUnused]
+    const before = read(account)
+    put.run(account, pinned, confirmed, seq, newest, ...asked)
+    if (before === null) append('trust.followed', card(account))
+    if (hasChanged(before, row))
+      append('trust.keys_changed', { ...card(account), key_status: keyStatusOf(row) })
+  }
+
   return {
     /** Stores or replaces a row. */
-    put(row: TrustRow): void {
-      const { account, pinned, seq, newest, refused, checked_at, recovered_at } = row
-      const [confirmed, keyUnused] = [row.confirmed, row.key_unused].map(Number) as [number, number]
-      const asked = [refused, checked_at, recovered_at, keyUnused]
-      put.run(account, pinned, confirmed, seq, newest, ...asked)
-    },
-    get(account: string): TrustRow | null {
-      const row = get.get(account)
-      return row && { ...row, confirmed: row.confirmed === 1, key_unused: row.key_unused === 1 }
-    },
+    put: (row: TrustRow): void => transaction(db, () => store(row)),
+    /** Stores a row with keys that the user has confirmed now. */
+    confirm: (row: TrustRow): void =>
+      transaction(db, () => {
+        const before = read(row.account)
+        store(row)
+        if (before?.confirmed !== true || before.pinned !== row.pinned)
+          append('trust.confirmed', card(row.account))
+      }),
+    get: read,
     /** Returns the ids of all followed accounts. */
     accounts: (): string[] => accounts.all().map(({ account }) => account),
     /** Deletes a row; returns whether it existed. */
-    delete: (account: string): boolean => remove.run(account) > 0,
+    delete: (account: string): boolean =>
+      transaction(db, () => {
+        const isGone = remove.run(account) > 0
+        if (isGone) append('trust.unfollowed', card(account))
+        return isGone
+      }),
   }
 }

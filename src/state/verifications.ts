@@ -1,18 +1,34 @@
 /** Verifications: the verification log, the used words, and this device's challenges. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { VerificationEntry } from '../api/rest/verify.ts'
+import type { LoggedMatch, VerificationEntry } from '../api/rest/verify.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
 import type { Moment } from './attempts.ts'
+import type { Append } from './events.ts'
 
 /** Sorts after every id. */
 const AFTER_ALL = '~'
+
+/** Returns the part of a match that an event contains. */
+const reported = ({
+  kind,
+  speaker,
+  connection_id,
+  connection_name,
+  guest_code_id,
+  member_id,
+  user_id,
+  display_name,
+}: LoggedMatch) => {
+  const subject = { connection_id, connection_name, guest_code_id }
+  return { kind, speaker, ...subject, member_id, user_id, display_name }
+}
 
 /**
  * Returns the statements for the verification log, including entries not yet uploaded.
  *
  * The log does not contain the words.
  */
-export function verificationRows(db: DatabaseSync) {
+export function verificationRows(db: DatabaseSync, append: Append) {
   type Stored = Omit<VerificationEntry, 'matches'> & { readonly matches: string }
   const parsed = (row: Stored): VerificationEntry => ({
     ...row,
@@ -39,8 +55,12 @@ export function verificationRows(db: DatabaseSync) {
   )
   return {
     insert(row: VerificationEntry): void {
-      const matches = JSON.stringify(row.matches)
-      insert.run(row.id, row.at, row.method, row.outcome, matches, row.caller)
+      const { id, at, method, outcome, caller } = row
+      transaction(db, () => {
+        insert.run(id, at, method, outcome, JSON.stringify(row.matches), caller)
+        const matches = row.matches.map(reported)
+        append('verification.made', { verification_id: id, outcome, method, caller, matches })
+      })
     },
     /**
      * Returns entries, newest first. Their ids are at least `fromId` and below `beforeId`; null

@@ -189,7 +189,7 @@ export function bench(t: TestContext, first: Parts = {}): Bench {
         const row = {
           id: subject,
           label,
-          state: 'active',
+          state: 'active' as const,
           expires_at: expiresAt,
           created_at: T0,
           external_member_id: externalMember?.id ?? null,

@@ -5,7 +5,7 @@ import { wordsAt } from '../../src/crypto/words.ts'
 import { contactOf } from '../../src/device/first-contacts/outcomes.ts'
 import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
 import { worldOf, type DeviceUser } from '../world/world.ts'
-import { keyStatusOf } from '../../src/device/names.ts'
+import { keyStatusOf } from '../../src/state/trust.ts'
 
 /** Returns an invitation of Bob by Ada, with words. */
 export async function invited(t: TestContext) {

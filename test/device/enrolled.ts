@@ -49,7 +49,7 @@ export async function newGround(t: TestContext): Promise<Ground> {
   const { server, door, mail } = world
   const clock: Ground['clock'] = Object.assign(world.clock, { set: 0, boot: 'boot-1' })
   const dir = freshFolder(t)
-  const state = openState(dir)
+  const state = openState(dir, undefined, () => clock.ms)
   t.after(() => state.close())
   const codeFor = (account: string) => server.newEnrolmentCode(account)
   return { state, keychain: memoryKeychain(), server, door, mail, codeFor, clock, dir }

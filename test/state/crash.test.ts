@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lockState } from '../../src/storage/lock.ts'
-import { openState } from '../../src/state/state.ts'
+import type { EventType } from '../../src/api/live/catalogue.ts'
+import { openState, type State } from '../../src/state/state.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { startChild } from './child.ts'
 
@@ -37,7 +38,17 @@ test('a lock is refused to its own process, too', (t) => {
   again.release()
 })
 
-test('kill -9 while writing: all acknowledged writes are there, and none in part', async (t) => {
+const sorted = (rows: readonly { id: string }[]) => rows.map(({ id }) => id).toSorted()
+
+/** Returns the ids of the resources in the events of a type. */
+const reported = ({ events }: State, type: EventType): string[] =>
+  events
+    .after(0, 10_000)
+    .filter((event) => event.type === type)
+    .map(({ data }) => String(data['token_id'] ?? data['connection_id'] ?? data['guest_code_id']))
+    .toSorted()
+
+test('kill -9 while writing: all acknowledged writes are there, with their events, and none in part', async (t) => {
   const dir = freshFolder(t)
   let next = 0
   for (const count of [1, 2, 9, 60]) {
@@ -56,6 +67,10 @@ test('kill -9 while writing: all acknowledged writes are there, and none in part
       const use = { subject: `con_${n}`, epoch: 1, speaker: 'acc', window: n }
       assert.equal(state.replays.firstUse(use, 1e9), n)
     }
+    assert.deepEqual(reported(state, 'token.created'), sorted(state.tokens.all()))
+    assert.deepEqual(reported(state, 'connection.added'), sorted(state.connections.all()))
+    assert.deepEqual(reported(state, 'connection.ready'), sorted(state.connections.all()))
+    assert.deepEqual(reported(state, 'guest_code.created'), sorted(state.guests.all()))
     assert.deepEqual(
       { ...state.db.prepare('pragma integrity_check').get() },
       { integrity_check: 'ok' },

@@ -121,8 +121,7 @@ testRow(
     connections.put({ ...connection('con_6', 1), hold: 'rotation_pending' })
     connections.put({ ...connection('con_7', 1), hold: 'roster_forked' })
     connections.put(connection('con_7', 1))
-    assert.equal(connections.rename('con_2', 'other', 9), true)
-    assert.equal(connections.rename('con_9', 'other', 9), false)
+    connections.put({ ...connection('con_2', 1), name: 'other', updated_at: 9 })
     assert.equal(connections.delete('con_3'), true)
     assert.equal(connections.delete('con_3'), false)
   },
@@ -152,7 +151,7 @@ const guest = (
 ) => ({
   id,
   label,
-  state: 'active',
+  state: 'active' as const,
   expires_at: 5e12,
   created_at: 4e12,
   external_member_id: external?.id ?? null,

@@ -18,5 +18,24 @@ for (let n = Number(first); ; n++) {
     state.replays.firstUse({ subject: id, epoch: 1, speaker: 'acc', window: n }, n)
     state.tokens.insert({ hash: `hash ${n}`, id, created_at: n }, id)
   })
+  // Each of these has a transaction of its own, with its events.
+  state.connections.put({
+    id: `con_${n}`,
+    name: 'Bank',
+    epoch: 1,
+    head: new Uint8Array(32),
+    members: [],
+    hold: null,
+    updated_at: n,
+  })
+  state.guests.put({
+    id: `gst_${n}`,
+    label: 'Mum',
+    state: 'active',
+    expires_at: 1,
+    created_at: 0,
+    external_member_id: null,
+    external_member_name: null,
+  })
   writeSync(1, `${n}\n`)
 }

@@ -197,7 +197,7 @@ export async function newWorld(
   }
 
   function newUser(name: string) {
-    const state = openState(freshFolder(t))
+    const state = openState(freshFolder(t), undefined, () => clock.ms)
     const starts: DeviceSession[] = []
     t.after(async () => {
       for (const deviceSession of starts) await deviceSession.device()?.firstContacts.close()

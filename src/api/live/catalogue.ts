@@ -6,6 +6,8 @@
  */
 import * as v from 'valibot'
 import { Time, id, named } from '../fields.ts'
+import { SyncReport } from '../rest/sync.ts'
+import { LoggedMatch, VerificationEntry } from '../rest/verify.ts'
 
 /** The data of an event, and what the type means, as a sentence for the documents. */
 const of = <const Entries extends v.ObjectEntries>(text: string, entries: Entries) => ({
@@ -13,6 +15,17 @@ const of = <const Entries extends v.ObjectEntries>(text: string, entries: Entrie
   data: v.object(entries),
 })
 
+const connection = { connection_id: id('con_'), name: v.string() }
+const member = {
+  connection_id: id('con_'),
+  connection_name: v.string(),
+  user_id: id('acc_'),
+  display_name: v.pipe(v.string(), v.description('The name that this device shows.')),
+}
+const guestCode = { guest_code_id: id('gst_'), label: v.string() }
+const device = { device_id: id('dev_') }
+const session = { account_id: id('acc_'), device_id: id('dev_') }
+const card = { user_id: id('acc_'), display_name: v.string() }
 const invitation = {
   invitation_id: id('inv_'),
   connection_id: id('con_'),
@@ -23,8 +36,117 @@ const notification = { notification_id: id('ntf_'), kind: v.string() }
 const built = { export_id: id('exp_') }
 const organisation = { organisation_id: id('org_'), name: v.string() }
 const token = { token_id: id('tok_'), name: v.string() }
+const { kind, speaker, connection_id, connection_name, guest_code_id, member_id, user_id } =
+  LoggedMatch.entries
+const { trigger, pulled, pushed } = SyncReport.entries
 
 export const EVENTS = {
+  'connection.added': of('A connection was created here, or a sync found a new one.', connection),
+  'connection.renamed': of('A connection has another name.', {
+    ...connection,
+    previous_name: v.string(),
+  }),
+  'connection.ready': of(
+    'The words of a connection can be shown and checked on this device from now on: its secret arrived, or it is not suspended any more.',
+    connection,
+  ),
+  'connection.suspended': of('No words of a connection verify from now on.', {
+    ...connection,
+    reason: v.pipe(
+      v.picklist(['rotation_pending', 'roster_forked', 'ended']),
+      v.description(
+        'rotation_pending: until the connection has a new secret. roster_forked: the account server showed two histories. ended: an owner ended the connection.',
+      ),
+    ),
+  }),
+  'connection.resumed': of('A connection is not suspended any more.', connection),
+  'connection.rekeyed': of('A connection has a new secret, which began another epoch.', {
+    ...connection,
+    epoch: v.pipe(v.number(), v.integer()),
+  }),
+  'connection.removed': of(
+    'A connection was deleted from this device: this account left it or was removed, or it ended.',
+    connection,
+  ),
+  'member.joined': of('An account became a member of a connection.', member),
+  'member.left': of(
+    'An account is not a member of a connection any more: it left, was removed, or was deleted.',
+    member,
+  ),
+  'guest_code.created': of('A guest code was created.', guestCode),
+  'guest_code.revoked': of('A guest code was revoked.', guestCode),
+  'guest_code.expired': of('A guest code expired.', guestCode),
+  'guest_code.deleted': of(
+    'A guest code was deleted from this device, because the account server does not list it any more.',
+    guestCode,
+  ),
+  'device.added': of('The key log of this account has a new device.', device),
+  'device.revoked': of('A device of this account was revoked.', device),
+  'session.started': of('An account signed in on this device.', {
+    ...session,
+    approved: v.pipe(
+      v.boolean(),
+      v.description('false if the device waits for the approval of another device.'),
+    ),
+  }),
+  'session.approved': of(
+    'Another device of the account approved this device, which waited for that.',
+    session,
+  ),
+  'session.ended': of(
+    'The account was signed out on this device, or deleted. Earlier events are deleted.',
+    { reason: v.picklist(['signed_out', 'deleted']) },
+  ),
+  'trust.followed': of('This device follows the keys of an account.', card),
+  'trust.keys_changed': of('A followed account has other keys.', {
+    ...card,
+    key_status: v.pipe(
+      v.picklist(['changed_unverified', 'confirmed', 'unchanged']),
+      v.description(
+        'changed_unverified: compare the safety number. Otherwise the recovery key of the account proves that the keys are its own.',
+      ),
+    ),
+  }),
+  'trust.confirmed': of('The user confirmed the keys of an account.', card),
+  'trust.unfollowed': of('This device does not follow the keys of an account any more.', card),
+  'verification.made': of('Words were checked on this device.', {
+    verification_id: id('ver_'),
+    outcome: VerificationEntry.entries.outcome,
+    method: VerificationEntry.entries.method,
+    caller: VerificationEntry.entries.caller,
+    matches: v.array(
+      v.object({
+        kind,
+        speaker,
+        connection_id,
+        connection_name,
+        guest_code_id,
+        member_id,
+        user_id,
+        display_name: LoggedMatch.entries.display_name,
+      }),
+    ),
+  }),
+  'stamp.created': of('A stamp was signed.', {
+    stamp_id: id('stm_'),
+    registered: v.pipe(
+      v.boolean(),
+      v.description('false if the account server did not answer. A sync then registers the stamp.'),
+    ),
+  }),
+  'sync.done': of(
+    'A sync succeeded that was requested, that changed something, or that followed a failed one.',
+    { trigger, pulled, pushed },
+  ),
+  'sync.failed': of('A sync failed that was requested, or that followed a successful one.', {
+    trigger,
+    code: v.pipe(
+      v.nullable(v.string()),
+      v.description(
+        'The error code that ended the sync; null if only parts of it failed. `GET /api/v1/sync` has the reason.',
+      ),
+    ),
+  }),
   'token.created': of('An API token of this daemon was created.', token),
   'token.revoked': of('An API token of this daemon was revoked.', token),
   'invitation.received': of('Another account invited this account.', invitation),

@@ -15,6 +15,7 @@ import { inSlices } from '../../slices.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { STATE_VERSIONS } from '../../state/migrations.ts'
+import { eventRows } from '../../state/events.ts'
 import { trustRows } from '../../state/trust.ts'
 import { openReadOnly } from '../../storage/database-file.ts'
 import { type Command, UsageError } from '../command.ts'
@@ -63,7 +64,7 @@ function memoryIn(db: DatabaseSync): StampMemory {
   if (version > newest) return nothing('a newer countersignd wrote the state folder')
   const logs = logRows(db)
   // In an earlier version, this table may lack columns until the next start of the daemon.
-  const trust = version === newest ? trustRows(db) : null
+  const trust = version === newest ? trustRows(db, eventRows(db).append, (id) => id) : null
   const facts = readFacts({ meta: metaRows(db) })
   return {
     missing: null,

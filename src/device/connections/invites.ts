@@ -97,10 +97,11 @@ const isOf = (
 
 /**
  * Deletes the rows of invitations that have expired or that the account server lists as ended.
+ * Stores the names of the accounts that approved one, so that events about them have a name.
  * @throws AppError for any error from the account server
  */
 export async function dropEnded({ state, now }: Inviting, account: Account): Promise<void> {
-  const { invites } = state
+  const { invites, names } = state
   invites.dropOld(now())
   const known = invites.all().filter(({ again }) => !again)
   if (known.length === 0) return
@@ -108,6 +109,9 @@ export async function dropEnded({ state, now }: Inviting, account: Account): Pro
   for (const row of known) {
     const { connection, target } = row
     const same = sent.filter((one) => isOf(row, one))
+    for (const { state: is, to } of same)
+      if (is === 'approved' && to.user_id !== null && to.display_name !== null)
+        names.pin(to.user_id, to.display_name)
     const isLive = same.some(({ state: is }) => is === 'pending' || is === 'approved')
     // The response does not include an invitation that was created while the request ran.
     const found = invites.get(connection, target)

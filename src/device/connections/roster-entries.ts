@@ -147,11 +147,9 @@ async function post(
     rememberRoster(device.state, after)
     device.state.transaction(() => {
       if (!isNewest(device.state, after)) return
-      if (k !== null) {
-        keepFormer(device, { roster: after, keyLogs })
-        device.vault.put(connection, k)
-      }
+      if (k !== null) keepFormer(device, { roster: after, keyLogs })
       keepRoster(device, { roster: after, keyLogs })
+      if (k !== null) device.vault.put(connection, k)
     })
   })
   const more = sealed === null ? 0 : await handOverRest(device, account, sealed, rest)

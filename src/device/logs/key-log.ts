@@ -201,10 +201,22 @@ export function keepKeyLog(state: State, log: KeyLog): void {
   requireSameHistory(state, log)
   const { account, entries, heads, vouchers } = log
   const from = (state.logs.head('keylog', account)?.seq ?? -1) + 1
-  for (const [at, entry] of entries.slice(from).entries()) {
-    const seq = from + at
-    const voucher = vouchers.get(encodeBase64url(heads[seq]!)) ?? null
-    state.logs.append({ kind: 'keylog', subject: account, seq, entry, voucher })
+  state.transaction(() => {
+    for (const [at, entry] of entries.slice(from).entries()) {
+      const seq = from + at
+      const voucher = vouchers.get(encodeBase64url(heads[seq]!)) ?? null
+      state.logs.append({ kind: 'keylog', subject: account, seq, entry, voucher })
+    }
+    // The log that this device joins is not news.
+    if (from > 0 && account === readFacts(state)?.account) reportDevices(state, log, from)
+  })
+}
+
+/** Appends the events of the own devices that entry `from` or a later one added or revoked. */
+function reportDevices({ events }: State, { devices }: KeyLog, from: number): void {
+  for (const { id, addedAt, revokedAt } of devices.values()) {
+    if (addedAt >= from) events.append('device.added', { device_id: id })
+    if (revokedAt !== null && revokedAt >= from) events.append('device.revoked', { device_id: id })
   }
 }
 

@@ -10,7 +10,7 @@ import type { KeyLog } from '../../crypto/logs/key-log.ts'
 import { type SignedProfile, replaceProfile } from '../../crypto/logs/profile.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import type { State } from '../../state/state.ts'
-import { keyStatusOf } from '../names.ts'
+import { keyStatusOf } from '../../state/trust.ts'
 
 /** Returns the result of `work`; null if it throws a Refusal. */
 export function unlessRefused<T>(work: () => T): T | null {

@@ -87,6 +87,8 @@ export async function enrol(
     })
     rememberName(state, names.display_name)
     state.meta.delete(DRAFT)
+    const approved = true
+    state.events.append('session.started', { account_id: account, device_id: device.id, approved })
   })
   // A copy of the folder without the write-ahead log must not look unused, because it would enrol
   // again.

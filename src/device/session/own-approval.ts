@@ -160,20 +160,23 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
   }
 
   /** Reports a completed verification to the server. Returns whether there was one. */
-  async function finish(account: Account): Promise<boolean> {
+  async function finish({ identity, account }: Asking): Promise<boolean> {
     const head = state.meta.get(CHECKED) as string | null
     if (head === null) return false
     await account.approval.create({ body: { head } })
     state.transaction(() => {
       changeFacts(state, { approved: true })
       state.meta.delete(CHECKED)
+      const { account: account_id, device: device_id } = identity
+      state.events.append('session.approved', { account_id, device_id })
     })
     open = null
     return true
   }
 
-  async function begin({ identity, account }: Asking): Promise<boolean> {
-    if (await finish(account)) return true
+  async function begin(asking: Asking): Promise<boolean> {
+    if (await finish(asking)) return true
+    const { identity, account } = asking
     requireAttempt(state, 'new', now())
     const { device } = identity
     const keys = publicKeys(await identity.keys())
@@ -217,8 +220,9 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
     run.revealed = true
   }
 
-  async function confirm({ identity, account }: Asking, typed: string): Promise<void> {
-    if (await finish(account)) return
+  async function confirm(asking: Asking, typed: string): Promise<void> {
+    if (await finish(asking)) return
+    const { identity, account } = asking
     const run = current(identity)
     if (run.bound === null || !run.revealed) throw notYet()
     const { answer, shownThere } = run.bound
@@ -229,7 +233,7 @@ export function newOwnApproval(of: { state: State; now: () => number }): OwnAppr
       keepKeyLog(state, log)
       state.meta.set(CHECKED, encodeBase64url(log.head))
     })
-    await finish(account)
+    await finish(asking)
   }
 
   return {

@@ -161,12 +161,13 @@ function watched(of: SessionAccount, outcome: (error: unknown) => void) {
  * gone. The next start deletes that data.
  */
 function forget(state: State, keychain: Keychain): void {
-  const isDeleted = state.meta.get(LEAVING) === 'deleted'
+  const reason = state.meta.get(LEAVING) === 'deleted' ? 'deleted' : 'signed_out'
+  const isDeleted = reason === 'deleted'
   deleteCacheKey(keychain)
   forgetIdentity(state, keychain)
   // The rows list the keychain entries, so they must stay until all entries are deleted.
   if (isDeleted) for (const { id } of state.tokens.all()) keychain.delete(tokenEntry(id))
-  wipe(state.db, isDeleted)
+  wipe(state.db, isDeleted, () => state.events.append('session.ended', { reason }))
 }
 
 /**

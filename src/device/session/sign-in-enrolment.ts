@@ -225,6 +225,11 @@ export async function enrolWith(
     })
     dropDraft(state)
     dropCode(state)
+    state.events.append('session.started', {
+      account_id: way.account,
+      device_id: draft.device,
+      approved: way.entry !== null,
+    })
   })
   return openIdentity(state, keychain) as Identity
 }

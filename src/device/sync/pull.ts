@@ -161,20 +161,17 @@ export function newPull(of: {
   }
 
   /**
-   * Fetches the secret that was sealed to this device.
+   * Fetches the secret that was sealed to this device, if this device lacks it.
    *
    * The roster is stored even if that fails, so that words of an earlier epoch do not verify.
+   * @returns 32 bytes; null if there is nothing to store
    */
-  async function pullSecret(known: KnownRoster, report: SyncReport): Promise<void> {
+  async function pullSecret(known: KnownRoster, report: SyncReport): Promise<Uint8Array | null> {
     const { connection } = known.roster
     const { fetchSecret, holdsSecret } = await import('../connections/secrets.ts')
-    if (holdsSecret(of, known)) return
+    if (holdsSecret(of, known)) return null
     try {
-      const secret = await fetchSecret(identity, account, known)
-      const { isNewest } = await import('../logs/roster-cache.ts')
-      if (secret === null || touched.has(connection) || !isNewest(state, known.roster)) return
-      vault.put(connection, secret)
-      report.pulled.secrets++
+      return await fetchSecret(identity, account, known)
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       log('warn', 'secret refused', { connection, cause: error })
@@ -184,6 +181,7 @@ export function newPull(of: {
           ? `The secret of ${connection} was sealed to a key that this device no longer has. Its words cannot be checked here until another device syncs and seals the secret again.`
           : `The secret of ${connection} that the account server sent was refused (${error.reason}). Its words cannot be checked here.`,
       )
+      return null
     }
   }
 
@@ -206,9 +204,13 @@ export function newPull(of: {
     // This account was removed, but the account server still lists the connection.
     if (!known.roster.members.some((member) => member.account === identity.account))
       return forget(id)
-    await pullSecret(known, report)
+    const secret = await pullSecret(known, report)
     if (touched.has(id) || !isNewest(state, known.roster)) return
-    keepConnection(of, connection, known)
+    state.transaction(() => {
+      keepConnection(of, connection, known)
+      if (secret !== null) vault.put(id, secret)
+    })
+    if (secret !== null) report.pulled.secrets++
     report.pulled.connections++
   }
 

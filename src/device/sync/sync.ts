@@ -98,6 +98,10 @@ function madeAt(id: string): number | null {
   return prefix === undefined ? null : Buffer.from(parseId(prefix, id)).readUIntBE(0, 6)
 }
 
+/** Checks whether a run fetched or sent anything. */
+const hasChanges = ({ pulled, pushed }: SyncReport): boolean =>
+  Object.values({ ...pulled, ...pushed }).some((count) => count > 0)
+
 export function newSync(options: {
   state: State
   vault: Vault
@@ -332,9 +336,24 @@ export function newSync(options: {
     return report
   }
 
+  /**
+   * Appends the event of a run, unless nothing changed and the run was not requested.
+   *
+   * An account server can cause many runs by hints. If each had an event, these would soon replace
+   * all others.
+   */
+  function reportEvent(report: SyncReport): void {
+    const { ok, trigger, pulled, pushed } = report
+    const before = state.meta.get(REPORT) as SyncReport | null
+    if (trigger !== 'request' && (before?.ok ?? true) === ok && !(ok && hasChanges(report))) return
+    if (ok) state.events.append('sync.done', { trigger, pulled, pushed })
+    else state.events.append('sync.failed', { trigger, code: failures.get(report)?.code ?? null })
+  }
+
   function keep(report: SyncReport): void {
     try {
       state.transaction(() => {
+        reportEvent(report)
         state.meta.set(REPORT, report)
         watch.noted(now())
         if (report.ok) state.meta.set(GOOD, report.finished_at)

@@ -34,9 +34,9 @@ export async function confirmKeys(
   // Later keys also count as confirmed if the recovery key links them to this generation.
   const confirmed = generation === row.newest ? pinned : rejudged(device, pinned)
   device.state.transaction(() => {
-    device.state.trust.put(confirmed)
     // The name that the account has signed becomes the confirmed name.
     device.state.names.confirm(row.account)
+    device.state.trust.confirm(confirmed)
   })
   try {
     await confirmSeats(device, account, row.account)

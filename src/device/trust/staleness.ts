@@ -1,7 +1,6 @@
 import type { TrustCard } from '../../api/rest/trust-cards.ts'
-import { keyStatusOf } from '../names.ts'
 import type { State } from '../../state/state.ts'
-import type { TrustRow } from '../../state/trust.ts'
+import { keyStatusOf, type TrustRow } from '../../state/trust.ts'
 import type { DeviceContext } from '../context.ts'
 
 /** The parts of a device that the trust modules use. */

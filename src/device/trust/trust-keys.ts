@@ -114,8 +114,9 @@ export async function examine(device: Trusting, account: Account, id: string): P
   return state.transaction(() => {
     const before = state.trust.get(id) ?? unknown(id)
     const row = { ...known(device, before), refused, checked_at }
-    state.trust.put(row)
+    // The profile first, so that the event has the signed name.
     if (fetched !== null) keepProfile(state, fetched.log, fetched.profile)
+    state.trust.put(row)
     return row
   })
 }

@@ -42,15 +42,22 @@ const opsOf = (user: DeviceUser, id: string) =>
   })
 const holdOf = ({ state }: DeviceUser, id: string) => state.connections.get(id)?.hold
 
-/** Returns every row of a state, as text. */
+/** The event of the deletion, which names no account. */
+const EVENT = /^events .*"type":"session\.ended",.*"data":"{\\"reason\\":\\"deleted\\"}"}$/
+
+/** Returns every row of a state, as text, without the event of the deletion and its number. */
 function rowsOf({ db }: Pick<State, 'db'>): string[] {
-  const tables = db.prepare("select name from sqlite_schema where type = 'table'").all()
-  return tables.flatMap(({ name }) =>
-    db
-      .prepare(`select * from ${String(name)}`)
-      .all()
-      .map((row) => `${String(name)} ${JSON.stringify(row)}`),
-  )
+  const tables = db
+    .prepare("select name from sqlite_schema where type = 'table' and name <> 'sqlite_sequence'")
+    .all()
+  return tables
+    .flatMap(({ name }) =>
+      db
+        .prepare(`select * from ${String(name)}`)
+        .all()
+        .map((row) => `${String(name)} ${JSON.stringify(row)}`),
+    )
+    .filter((row) => !EVENT.test(row))
 }
 
 /** Checks that the account server stores nothing of a connection without members. */
