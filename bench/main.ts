@@ -26,7 +26,13 @@ try {
 }
 
 // In separate processes: the earlier measurements would affect memory and time.
-const OTHERS = [['codes.ts', '--expose-gc'], ['verify.ts'], ['sealing.ts'], ['first-sync.ts']]
+const OTHERS = [
+  ['readers.ts'],
+  ['codes.ts', '--expose-gc'],
+  ['verify.ts'],
+  ['sealing.ts'],
+  ['first-sync.ts'],
+]
 for (const [file, ...options] of OTHERS) {
   const { status } = spawnSync(
     process.execPath,

@@ -29,9 +29,9 @@ type EventResponse = Pick<
 }
 
 /**
- * Writes the bytes of an event stream unchanged, and takes more only after they were sent. After the
- * client half-closes its connection, comments are added between events. If the client disconnects,
- * the stream is ended.
+ * Writes the bytes of an event stream unchanged, and takes more only after they were sent. After
+ * the client half-closes its connection, comments are added between events. If the client
+ * disconnects, the stream is ended.
  *
  * A pipeline of streams would need twice the memory, and an account server has a stream for each
  * device.

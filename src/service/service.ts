@@ -318,7 +318,11 @@ export async function openService(of: {
     home: async () => (await import('./pages/site.ts')).home(),
     assets: async () => (await import('./pages/site.ts')).assets(),
     clock: async () => ({
-      read: async () => ({ now: timeAt(now()), public_url: publicUrl(), hints_by: hints?.source() ?? null }),
+      read: async () => ({
+        now: timeAt(now()),
+        public_url: publicUrl(),
+        hints_by: hints?.source() ?? null,
+      }),
     }),
     confirmationPages: from(() => import('./pages/confirmations.ts'), 'confirmationPages'),
     enrolment: from(() => import('./devices/enrolment.ts'), 'enrolment'),

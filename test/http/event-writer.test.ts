@@ -37,7 +37,9 @@ function newSource() {
   return { body, put, isLeft: () => isLeft, waiting: () => queue.length }
 }
 
-/** Writes a stream with a stopped clock. The functions return what was written since the last call. */
+/**
+ * Writes a stream with a stopped clock. The functions return what was written since the last call.
+ */
 function writerOf(t: TestContext, { isEnded = false, holds = 1 << 16 } = {}) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const socket = Object.assign(new EventEmitter(), { readableEnded: isEnded })
