@@ -43,6 +43,10 @@ const codesIn = ({ responses }: Operation): Set<string> =>
     ),
   )
 
+/** Returns the group of an operation. Nearly all that need `write` have a body, and its errors. */
+const groupOf = ({ need, method }: { readonly need: string; readonly method: string }): string =>
+  need === 'write' && method === 'GET' ? 'write (GET)' : need
+
 /**
  * Returns the text of a document.
  * @param traitsOf returns the traits of an operation
@@ -62,8 +66,8 @@ export function interfaceText(
     }),
   )
   const common = new Map(
-    [...Map.groupBy(operations, ({ need }) => need)].map(([need, same]) => [
-      need,
+    [...Map.groupBy(operations, groupOf)].map(([group, same]) => [
+      group,
       [...same[0]!.codes].filter((code) => same.every(({ codes }) => codes.has(code))),
     ]),
   )
@@ -81,7 +85,9 @@ export function interfaceText(
     const query = parameters
       .filter((one) => one.in === 'query')
       .map(({ name, required, schema }) => `${name}${required ? '' : '?'}: ${text(schema ?? {})}`)
-    const errors = [...codes].filter((code) => common.get(need)?.includes(code) !== true).toSorted()
+    const errors = [...codes]
+      .filter((code) => common.get(groupOf({ need, method }))?.includes(code) !== true)
+      .toSorted()
     return [
       [`${method} ${path}`, need, ...more, ...headers].join('  '),
       ...(query.length === 0 ? [] : [`  query   ${query.join(', ')}`]),
@@ -102,7 +108,7 @@ export function interfaceText(
 
   return [
     'Errors of all operations, by need',
-    ...[...common].map(([need, codes]) => `  ${need}: ${codes.toSorted().join(' ')}`),
+    ...[...common].map(([group, codes]) => `  ${group}: ${codes.toSorted().join(' ')}`),
     ...operations.flatMap((one) => ['', ...linesOf(one)]),
     ...Object.entries(schemas).flatMap(([name, schema]) => ['', ...schemaLines(name, schema)]),
     '',

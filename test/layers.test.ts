@@ -43,6 +43,7 @@ const LAYERS = [
   ['device/sync'],
   ['device/device'],
   ['device/session'],
+  ['webhooks'],
   ['handlers'],
   ['http'],
   ['daemon'],

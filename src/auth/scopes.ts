@@ -41,6 +41,8 @@ export const REST_RULES: Rules = [
   ['/api/v1/org', 'full'],
   ['/api/v1/org/**', 'full'],
   ['/api/v1/api-tokens/**', 'full'],
+  // The URLs can contain secrets, so reading them needs more than `read`.
+  ['/api/v1/webhooks/**', 'write'],
   // Any token may call these paths. Each call made through them also needs the scope of its own
   // route.
   ['/mcp', 'read'],
@@ -165,3 +167,15 @@ export function requireScope(
     },
   )
 }
+
+/** Returns the error for a caller that wants events of organisations and may not read them. */
+export const orgEventsRefused = (has: AccessLevel): AppError =>
+  new AppError(
+    'insufficient_scope',
+    `This token's scope is ${has}; events of organisations (org.*) require full. Use a token with that scope.`,
+    {
+      details: { required_scope: 'full' },
+      // RFC 6750 section 3.1
+      headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="full"' },
+    },
+  )

@@ -99,6 +99,11 @@ export interface Tokens {
   /** Returns whether a token with this id still authenticates its caller. */
   isValid(id: string): boolean
   /**
+   * Returns the scope of the token with this id; null if it no longer authenticates its caller.
+   * @throws AppError keychain_locked
+   */
+  scopeOf(id: string): Scope | null
+  /**
    * Returns when a token expires, Unix milliseconds; null if it does not expire.
    * @throws AppError keychain_locked
    */
@@ -209,6 +214,14 @@ export function openTokens(options: {
 
   const isExpired = ({ expires_at }: TokenRecord) => expires_at !== null && expires_at <= now()
 
+  function scopeOf(id: string): Scope | null {
+    const entry = byId.get(id)
+    if (entry === undefined || entry.revokedAt !== null) return null
+    const record = recordOf(entry)
+    const isEnded = record.revoked_at !== undefined || isExpired(record) || isOfAnother(record)
+    return isEnded ? null : record.scope
+  }
+
   return {
     mint({ name, scope, label = null, expires_in = null }) {
       const at = now()
@@ -304,12 +317,9 @@ export function openTokens(options: {
       return { token: entry.id, scope: record.scope, machine: null }
     },
 
-    isValid(id) {
-      const entry = byId.get(id)
-      if (entry === undefined || entry.revokedAt !== null) return false
-      const record = recordOf(entry)
-      return record.revoked_at === undefined && !isExpired(record) && !isOfAnother(record)
-    },
+    isValid: (id) => scopeOf(id) !== null,
+
+    scopeOf,
 
     expiryOf(id) {
       const entry = byId.get(id)

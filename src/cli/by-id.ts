@@ -23,6 +23,7 @@ const KINDS = {
   preset: { prefix: 'pre_', list: 'preset list' },
   group: { prefix: 'grp_', list: 'org group list' },
   alert: { prefix: 'alr_', list: 'org alert list' },
+  webhook: { prefix: 'whk_', list: 'webhook list' },
 } as const
 
 export type NamedKind = keyof typeof KINDS

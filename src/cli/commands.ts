@@ -290,6 +290,14 @@ export const COMMANDS: Commands = {
     'token create': ['tokenCreate', 'Create an API token and show it once'],
     'token revoke': ['tokenRevoke', 'Revoke an API token immediately'],
   }),
+  ...from(() => import('./commands/webhook.ts'), {
+    'webhook list': ['webhookList', 'List webhooks: URLs to which the daemon sends events'],
+    'webhook create': ['webhookCreate', 'Create a webhook and show its secret once'],
+    'webhook update': ['webhookUpdate', 'Change a webhook, pause it or let it continue'],
+    'webhook delete': ['webhookDelete', 'Delete a webhook'],
+    'webhook test': ['webhookTest', 'Send a test event to a webhook now'],
+    'webhook deliveries': ['webhookDeliveries', 'List the last deliveries of a webhook'],
+  }),
 }
 
 /**

@@ -50,6 +50,7 @@ import { stateSecret } from '../storage/runtime-file.ts'
 import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openState } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 
 /** How many old entries of the verification log are deleted at once. */
 const TRIM = 1000
@@ -95,10 +96,15 @@ interface Opened extends Daemon {
   /** Writes the outcome of a request to the audit log. */
   readonly record: (outcome: Outcome) => void
   readonly flush: () => void
-  /** Ends the answers that last until they are closed. */
+  /** Ends the answers that last until they are closed, and the deliveries to webhooks. */
   readonly endStreams: () => void
   /** Logs the events from now on. Returns a function that ends this. */
   readonly logStory: () => () => void
+  /**
+   * Begins to deliver events to webhooks.
+   * @param ports the ports on which this daemon listens
+   */
+  readonly deliver: (ports: readonly number[]) => Promise<void>
   /** Deletes the uploaded entries of the verification log that are older than configured. */
   readonly trim: () => Promise<void>
   /**
@@ -217,6 +223,23 @@ export async function openDaemon(
       dispatch({ ...(asked as Request), ...call, accept: '', body: async () => body })
     const tokenLinks = newTokenLinks({ meta: state.meta, now, log })
     const stopping = new AbortController()
+    let webhooks: Promise<Webhooks> | undefined
+    let ownPorts: readonly number[] = []
+    let isServing = false
+    const openWebhooks = async () => {
+      const { webhooksOf } = await import('../webhooks/index.ts')
+      const opened = webhooksOf({
+        state,
+        vault: () => deviceSession.device()?.vault ?? null,
+        tokens,
+        ownPorts: () => ownPorts,
+        now,
+        log,
+        stopping: stopping.signal,
+      })
+      if (isServing) opened.start()
+      return opened
+    }
     const home: Home = {
       ...run,
       now,
@@ -227,6 +250,7 @@ export async function openDaemon(
       reachability,
       stream: () => opened.stream(),
       events: state.events,
+      webhooks: () => (webhooks ??= openWebhooks()),
       stopping: stopping.signal,
       log,
       ask,
@@ -264,6 +288,11 @@ export async function openDaemon(
       flush: () => tokens.flush(),
       endStreams: () => stopping.abort(),
       logStory: () => logStory(state.events, log),
+      async deliver(ports) {
+        ownPorts = ports
+        isServing = true
+        if (webhooks !== undefined || state.hasWebhooks()) (await home.webhooks()).start()
+      },
       trim: async () => {
         const { verifications: days } = config.retention
         if (days === null) return
@@ -362,6 +391,8 @@ export async function serve(
     daemon.onDue = (trigger) => schedule.soon(trigger)
     daemon.stream = () => (deviceSession.device() === null ? null : (stream?.state() ?? null))
     schedule.start()
+    const addresses = [address, ...(accountAddress === null ? [] : [accountAddress])]
+    await daemon.deliver(addresses.map((one) => Number(new URL(one).port)))
     flushing = setInterval(() => {
       try {
         daemon.flush()

@@ -55,6 +55,7 @@ export const EVENT_LINES: Readonly<Record<EventType, string | null>> = {
   'org.left': 'organisation left',
   'org.renamed': 'organisation renamed',
   'org.role_changed': 'role in an organisation changed',
+  'webhook.given_up': null,
 }
 
 /** How many events are read at once. */

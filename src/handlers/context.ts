@@ -17,6 +17,7 @@ import { type Act, newAct } from '../storage/idempotency.ts'
 import type { Ask, ToolCall } from '../api/tools/call.ts'
 import type { Agents } from '../api/agents/index.ts'
 import type { DocsTable } from '../api/docs/index.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 
 /** What handlers read from a request besides its input. */
 interface RequestFacts {
@@ -38,6 +39,8 @@ export interface Home extends DaemonFacts {
   readonly stream: () => StreamState | null
   /** The events of this daemon. */
   readonly events: EventRows
+  /** Returns the webhooks of this daemon. Their modules are loaded at the first call. */
+  readonly webhooks: () => Promise<Webhooks>
   /** Aborted when the daemon stops, so that lasting answers end. */
   readonly stopping: AbortSignal
   readonly log: Log

@@ -1,10 +1,9 @@
 import { EVENT_STREAM } from '../api/event-stream.ts'
 import { invalid } from '../api/input.ts'
-import { EVENT_TYPES } from '../api/live/catalogue.ts'
+import { isOfOrganisation, noSuchType, typesMatching } from '../api/live/event-types.ts'
 import type { Caller } from '../auth/tokens.ts'
-import { isGranted } from '../auth/scopes.ts'
+import { isGranted, orgEventsRefused } from '../auth/scopes.ts'
 import { isId } from '../crypto/encoding/id.ts'
-import { AppError } from '../errors.ts'
 import type { EventRows } from '../state/events.ts'
 import { type HandlerContext, type Handlers, type Home, noDevice } from './context.ts'
 import { BEFORE_ALL, type EventReaders, type Place, newEventReaders } from './event-readers.ts'
@@ -48,8 +47,6 @@ export function startingPlace(rows: EventRows, since: string | undefined): Place
   return placeAt(rows, at)
 }
 
-const isOfOrganisation = (type: string) => type.startsWith('org.')
-
 /**
  * Returns whether a reader wants events of a type. Without `full`, it gets none of organisations.
  * @throws AppError `validation_failed` for an unknown type, `insufficient_scope` if the types name
@@ -60,28 +57,11 @@ function wantedBy(caller: Caller, types: string | undefined): (type: string) => 
   if (types === undefined) return (type) => isFull || !isOfOrganisation(type)
   const wanted = new Set<string>()
   for (const one of types.split(',')) {
-    const matches = EVENT_TYPES.filter((type) =>
-      one.endsWith('.*') ? type.startsWith(one.slice(0, -1)) : type === one,
-    )
-    if (matches.length === 0)
-      throw invalid('query', [
-        {
-          path: 'types',
-          message: `There are no events of the type "${one}". The document /api/v1/openapi.json lists all types.`,
-        },
-      ])
+    const matches = typesMatching(one)
+    if (matches.length === 0) throw invalid('query', [{ path: 'types', message: noSuchType(one) }])
     for (const type of matches) wanted.add(type)
   }
-  if (!isFull && [...wanted].some(isOfOrganisation))
-    throw new AppError(
-      'insufficient_scope',
-      `This token's scope is ${caller.scope}; events of organisations (org.*) require full. Use a token with that scope.`,
-      {
-        details: { required_scope: 'full' },
-        // RFC 6750 section 3.1
-        headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="full"' },
-      },
-    )
+  if (!isFull && [...wanted].some(isOfOrganisation)) throw orgEventsRefused(caller.scope)
   return (type) => wanted.has(type)
 }
 

@@ -46,6 +46,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   context: async () => (await import('./account.ts')).context,
   apiTokens: async () => (await import('./account.ts')).apiTokens,
   events: async () => (await import('./events.ts')).events,
+  webhooks: async () => (await import('./webhooks.ts')).webhooks,
 })
 
 type Answer = (input: unknown, context: HandlerContext) => Promise<unknown>

@@ -81,6 +81,8 @@ export function openState(dir: string, log?: Log, now: () => number = Date.now) 
     approvalAttempts: approvalAttemptRows(db),
     stamps: stampRows(db, append),
     idempotency: idempotencyRows(db),
+    /** Returns whether there is a webhook. Its module is loaded only then. */
+    hasWebhooks: (): boolean => db.prepare('select 1 from webhooks limit 1').get() !== undefined,
     /** Returns the number of changes so far; see `derived`. */
     changes: changeCount(db),
     /** Runs a synchronous action in a transaction. Calls can be nested. */

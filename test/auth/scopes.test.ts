@@ -167,6 +167,8 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /api/v1/connections': { name: 'test' },
   'POST /api/v1/guest-codes': { label: 'test' },
   'POST /api/v1/guest-codes/{id}/send': { channel: 'email', to: 'ada@example.org' },
+  'POST /api/v1/webhooks': { url: 'https://example.org/', types: ['token.*'] },
+  'PATCH /api/v1/webhooks/{id}': { name: 'test' },
 }
 
 /** A stream would last. */

@@ -591,6 +591,7 @@ test('a device that signs in has each of its connections added', async (t) => {
 test('each type of the catalogue was caused', () => {
   assert.deepEqual(
     EVENT_TYPES.filter((type) => !caused.has(type)),
-    [],
+    // test/webhooks/deliveries.test.ts causes it.
+    ['webhook.given_up'],
   )
 })

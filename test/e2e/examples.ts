@@ -108,6 +108,8 @@ function normaliser({ address, since }: Where) {
     if (/^[\w-]{1622}$/.test(value)) return SEAL_KEY
     const named = value
       .replace(/http:\/\/127\.0\.0\.1:\d+/g, hostOf)
+      .replace(/http:\/\/localhost:\d+/g, 'http://localhost:8080')
+      .replace(/\bwhsec_[\w+/]{43}=/g, `whsec_${EXAMPLE.slice(0, 42)}A=`)
       .replace(/\b(cs[dm])_\w{36}\b/g, `$1_${TOKEN}`)
       .replace(/\b([a-z]{3})_([0-7][0-9a-hjkmnp-tv-z]{25})\b/g, (_, prefix: string, body: string) =>
         names.id(prefix, body),

@@ -58,6 +58,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   '/api/v1/connections/{id}/code': 'words, made of a secret that only devices have',
   '/api/v1/guest-codes/{id}/qr': 'a secret that only this device has',
   '/api/v1/events': 'what this daemon saw, kept for 7 days',
+  '/api/v1/webhooks': 'of this daemon, with secrets that only this device has',
+  '/api/v1/webhooks/{id}/deliveries': 'of this daemon',
   '/api/v1/first-contacts': 'the state of this device, which keeps outcomes for a day',
   '/api/v1/open-links/suggest': 'proposed at each call, not stored',
   '/api/v1/profiles/{id}': 'of other people',

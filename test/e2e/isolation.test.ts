@@ -93,6 +93,7 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>> | null>> =
   exports: { id: 'export' },
   profiles: null,
   apiTokens: null,
+  webhooks: null,
 }
 
 /** Valid bodies of the routes that need one. */

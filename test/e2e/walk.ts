@@ -1,6 +1,9 @@
 /** Calls every route, in the order in which a user would need it, by the document alone. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { TestDaemon } from '../daemon.ts'
 import { approveDevice, signIn } from '../handlers/people.ts'
@@ -279,6 +282,32 @@ async function devices(place: Place, ada: SignedIn): Promise<void> {
   await call(ada, 'devices_delete', id(newest))
 }
 
+/** Calls the routes of webhooks, with a receiver on this machine. */
+async function webhooks({ document: { call }, home }: Place): Promise<void> {
+  const hook = await call(home, 'webhooks_create', {
+    body: { url: 'https://hooks.example.org/countersign', types: ['token.*'], name: 'Alarm' },
+  })
+  await call(home, 'webhooks_list')
+  const receiver = createServer((req, res) => {
+    req.resume().once('end', () => res.writeHead(204).end())
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const { port } = receiver.address() as AddressInfo
+  const url = `http://localhost:${port}/hook`
+  await call(home, 'webhooks_update', { ...id(hook), body: { url, name: 'Local alarm' } })
+  await home.daemon.token('read')
+  await until('a delivery', async (): Promise<boolean> => {
+    const { items } = await call(home, 'webhooks_deliveries', id(hook))
+    return items.length > 0
+  })
+  await call(home, 'webhooks_deliveries', { ...id(hook), shown: true })
+  const { delivered } = await call(home, 'webhooks_test', id(hook))
+  assert.equal(delivered, true)
+  await call(home, 'webhooks_delete', id(hook))
+  receiver.closeAllConnections()
+  receiver.close()
+}
+
 /** Calls the routes that a user needs at the end: exports everything, deletes the connection. */
 async function leave({ document: { call }, home }: Place, connection: Json): Promise<void> {
   await call(home, 'emails_create', { body: { address: 'second@example.org' } })
@@ -309,6 +338,7 @@ export async function walk(place: Place): Promise<void> {
   await organise(place)
   await assistant(place)
   await devices(place, ada)
+  await webhooks(place)
   await leave(place, connection)
   await place.document.call(ada, 'account_delete')
 }

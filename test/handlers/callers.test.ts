@@ -22,6 +22,7 @@ type Names =
   | 'token'
   | 'request'
   | 'export'
+  | 'webhook'
 /** The ids of the owner’s resources, by kind. */
 type Ids = Readonly<Record<Names, string>>
 
@@ -83,6 +84,12 @@ const ROWS: Readonly<Record<string, { of?: Names; query?: string; body?: unknown
   'apiTokens.create': { body: { name: 'n', scope: 'read' } },
   'apiTokens.delete': { of: 'token' },
   'events.follow': { query: '?wait=0' },
+  'webhooks.list': {},
+  'webhooks.create': { body: { url: 'https://example.org/', types: ['token.*'] } },
+  'webhooks.update': { of: 'webhook', body: { name: 'n' } },
+  'webhooks.delete': { of: 'webhook' },
+  'webhooks.test': { of: 'webhook' },
+  'webhooks.deliveries': { of: 'webhook' },
   'context.activeOrg': { body: { organisation_id: null } },
   // Samples of the rows that only the account answers.
   'context.read': {},
@@ -101,6 +108,7 @@ const NONE: Ids = {
   token: 'tok_01k9zq3v5w8x2y4z6a8b0c2d4e',
   request: 'req_01k9zq3v5w8x2y4z6a8b0c2d4e',
   export: 'exp_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  webhook: 'whk_01k9zq3v5w8x2y4z6a8b0c2d4e',
 }
 
 /** A status, the code of an error, or the required content of the answer. */
@@ -166,6 +174,10 @@ before(async () => {
     account: user.id,
     request: NONE.request,
     export: NONE.export,
+    webhook: await made('/api/v1/webhooks', {
+      url: 'https://example.org/',
+      types: ['webhook.given_up'],
+    }),
   }
   await asOwner(home, 'POST', '/api/v1/verify', { words: 'matador carload recede' })
 })
@@ -243,6 +255,12 @@ describe('a machine token', () => {
     'apiTokens.list': 200,
     'apiTokens.create': 201,
     'apiTokens.delete': 'not_found',
+    'webhooks.list': 'no_device',
+    'webhooks.create': 'no_device',
+    'webhooks.update': 'no_device',
+    'webhooks.delete': 'no_device',
+    'webhooks.test': 'no_device',
+    'webhooks.deliveries': 'no_device',
     'context.activeOrg': 'invalid_state',
     'context.read': { user: { kind: 'machine' } },
     'devices.list': nothing,

@@ -18,6 +18,25 @@ import { answersIn, hostOf, send } from './raw.ts'
 
 withDaemon()
 
+/** Checks that none of the methods reaches a route. */
+async function assertNothing(
+  path: string,
+  token: string,
+  methods = ['GET', 'POST', 'DELETE'],
+): Promise<void> {
+  for (const method of methods) {
+    const lines = [
+      `${method} ${path} HTTP/1.1`,
+      `Host: ${hostOf(daemon.address)}`,
+      `Authorization: Bearer ${token}`,
+      CLOSE,
+    ]
+    const sent = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
+    const answer = only(answersIn(await send(daemon.address, sent)))
+    assert(answer.status === 400 || answer.status === 404, `${method}: ${answer.status}`)
+  }
+}
+
 describe('paths', () => {
   const confusing = [
     '/api/v1/%6frg/members',
@@ -61,20 +80,20 @@ describe('paths', () => {
     '/api/v1/x/../api-tokens',
   ]
   for (const path of confusing)
-    test(`a write token gets nothing at ${path}`, async () => {
-      for (const method of ['GET', 'POST', 'DELETE']) {
-        const lines = [
-          `${method} ${path} HTTP/1.1`,
-          `Host: ${hostOf(daemon.address)}`,
-          `Authorization: Bearer ${write}`,
-          CLOSE,
-        ]
-        const answer = only(
-          answersIn(await send(daemon.address, Buffer.from(`${lines.join('\r\n')}\r\n\r\n`))),
-        )
-        assert(answer.status === 400 || answer.status === 404, `${method}: ${answer.status}`)
-      }
-    })
+    test(`a write token gets nothing at ${path}`, () => assertNothing(path, write))
+
+  // Reading webhooks needs write, unlike other GETs.
+  for (const path of [
+    '/api/v1/webhooks/',
+    '/api/v1/%77ebhooks',
+    '/api/v1//webhooks',
+    '/api/v1/WEBHOOKS',
+    '/api/v1/webhooks;x',
+    '/api/v1/tags/../webhooks',
+    '/api/v1/tags%2f..%2fwebhooks',
+  ])
+    test(`a read token gets nothing at ${path}`, async () =>
+      assertNothing(path, await daemon.token('read'), ['GET']))
 
   test('the token route has one spelling', async () => {
     for (const path of [

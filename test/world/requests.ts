@@ -71,6 +71,7 @@ function contextAt(
     reachability: { read: async () => reached },
     stream: () => null,
     events: state.events,
+    webhooks: () => Promise.reject(new Error('no webhooks on the workbench')),
     stopping: new AbortController().signal,
     log,
     ask: () => Promise.reject(new Error('No other row is asked.')),

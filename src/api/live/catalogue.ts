@@ -171,6 +171,10 @@ export const EVENTS = {
     ...organisation,
     role: v.picklist(['owner', 'admin', 'member']),
   }),
+  'webhook.given_up': of('A webhook was given up. Nothing is sent to it until it is enabled.', {
+    webhook_id: id('whk_'),
+    name: v.nullable(v.string()),
+  }),
 } as const
 
 export type EventType = keyof typeof EVENTS

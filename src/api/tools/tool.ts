@@ -19,7 +19,16 @@ export interface Tool {
  * account cannot be undone, and the interface has no confirmation for it. The four contact words
  * are a secret between two people, but a conversation with a model is stored elsewhere.
  */
-const NO_TOOLS = ['health', 'token', 'openapi', 'docs', 'tools', 'account', 'contactWords'] as const
+const NO_TOOLS = [
+  'health',
+  'token',
+  'openapi',
+  'docs',
+  'tools',
+  'account',
+  'contactWords',
+  'webhooks',
+] as const
 
 type SnakeCase<S extends string> = S extends `${infer Letter}${infer Rest}`
   ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${SnakeCase<Rest>}`

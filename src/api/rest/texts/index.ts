@@ -21,6 +21,7 @@ import { statusTexts } from './status.ts'
 import { tagTexts } from './tags.ts'
 import { trustCardTexts } from './trust-cards.ts'
 import { verifyTexts } from './verify.ts'
+import { webhookTexts } from './webhooks.ts'
 import type { RowText, Texts } from './text.ts'
 
 const TEXTS: Texts<keyof Rest> = {
@@ -39,6 +40,7 @@ const TEXTS: Texts<keyof Rest> = {
   ...apiTokenTexts,
   ...assistantTexts,
   ...eventTexts,
+  ...webhookTexts,
 }
 
 /** Returns the texts of a row of *rest*. */
@@ -91,4 +93,5 @@ export const REST_GROUPS: { readonly [G in keyof Rest]: string } = {
   chat: 'The assistant.',
   feedback: 'Feedback to the operator of the account server.',
   events: 'What changes, as a stream of events.',
+  webhooks: 'URLs to which this daemon sends events.',
 }

@@ -1,0 +1,15 @@
+/** The types of events, as callers choose them. */
+import { EVENT_TYPES, type EventType } from './catalogue.ts'
+
+/** Returns the types that a caller means: one, or with `connection.*` all that begin so. */
+export const typesMatching = (wanted: string): EventType[] =>
+  EVENT_TYPES.filter((type) =>
+    wanted.endsWith('.*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted,
+  )
+
+/** Returns whether a type, or a choice of types, is of organisations. Only `full` may read them. */
+export const isOfOrganisation = (type: string): boolean => type.startsWith('org.')
+
+/** Returns the message for a choice that matches no type. */
+export const noSuchType = (wanted: string): string =>
+  `There are no events of the type "${wanted}". The document /api/v1/openapi.json lists all types.`

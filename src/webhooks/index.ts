@@ -1,0 +1,33 @@
+/** Creates the webhooks of a daemon from its parts. */
+import type { Tokens } from '../auth/tokens.ts'
+import type { Vault } from '../device/identity/vault.ts'
+import type { Log } from '../log.ts'
+import type { State } from '../state/state.ts'
+import { webhookRows } from '../state/webhooks.ts'
+import { resolveHost } from './resolve.ts'
+import { systemTimers } from './timers.ts'
+import { type Webhooks, newWebhooks } from './webhooks.ts'
+
+/**
+ * Returns the webhooks of a daemon.
+ * @param of `vault` returns the vault of this device, null if no account is signed in
+ */
+export function webhooksOf(of: {
+  readonly state: State
+  readonly vault: () => Vault | null
+  readonly tokens: Tokens
+  readonly ownPorts: () => readonly number[]
+  readonly now: () => number
+  readonly log: Log
+  readonly stopping: AbortSignal
+}): Webhooks {
+  const { state, ownPorts, now, ...rest } = of
+  return newWebhooks({
+    ...rest,
+    rows: webhookRows(state.db),
+    events: state.events,
+    transaction: state.transaction,
+    network: { resolve: resolveHost, ownPorts },
+    timers: systemTimers(now),
+  })
+}
