@@ -79,6 +79,8 @@ function needOf(listener: Listener, group: string, route: Pick<Route, 'method' |
   if (group in local) return 'owner'
   if (group in agents) return 'read'
   if (PUBLIC.has(path)) return 'none'
+  // The URL of a webhook may contain a secret.
+  if (/^\/api\/v1\/webhooks(\/|$)/.test(path)) return 'write'
   return /^\/api\/v1\/api-tokens(\/|$)/.test(path) ? 'full' : usual(route)
 }
 
@@ -93,6 +95,8 @@ const plausible = (name: string) => PLAUSIBLE[name] ?? `con_${'0'.repeat(26)}`
 /** A valid query for each route that requires one. */
 const QUERIES: Readonly<Record<string, string>> = {
   'DELETE /device/v1/envelopes/{connection}': '?epoch=1',
+  // An answer that ends, instead of a stream.
+  'GET /api/v1/events': '?wait=0',
 }
 
 /** Returns the id of a real resource in a collection, such as `/api/v1/tags`. */

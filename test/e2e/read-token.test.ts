@@ -143,14 +143,14 @@ for (const [place, open] of Object.entries(PLACES))
           .filter(({ route }) => route.method === 'GET')
           .map(({ name, route }) => [route.path, name]),
       )
-      for (const { name, path, pattern } of targets) {
+      for (const { name, path, query, pattern } of targets) {
         for (const accept of ['', 'image/gif', 'application/json', 'image/png']) {
           const headers = { Accept: accept }
           const {
             status,
             text,
             headers: got,
-          } = await daemon.request('GET', path, {
+          } = await daemon.request('GET', path + query, {
             token,
             headers,
           })

@@ -52,6 +52,11 @@ async function begin({ document: { call }, home }: Place): Promise<Json> {
   })
   await call(home, 'profile_update', { body: { display_name: 'Olga', headline: 'At home' } })
   await call(home, 'tools_catalogue')
+  // The stream of hints opens after the first sync.
+  await until('the stream', async () => {
+    const { json } = await home.daemon.request('GET', '/api/v1/status', { token: home.token })
+    return (json as Json).stream?.state === 'open'
+  })
   await call(home, 'status_read')
   await call(home, 'sync_run')
   await call(home, 'sync_read')
