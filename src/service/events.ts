@@ -194,6 +194,10 @@ type OtherEvent =
       readonly connection: string
       readonly invite: readonly Invitee[]
     } & OfAccount)
+  /** A request at an open link of the account was approved or declined. */
+  | ({ readonly type: 'open_link.answered'; readonly request: string } & OfAccount)
+  /** An open link of the account was deleted, with its requests. */
+  | ({ readonly type: 'open_link.deleted'; readonly link: string } & OfAccount)
   | ({ readonly type: 'trust_card.created'; readonly watched: string } & OfAccount)
   | ({
       readonly type: 'trust_card.changed'

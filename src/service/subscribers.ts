@@ -3,6 +3,8 @@
  * activity. `events.ts` explains the order.
  */
 import {
+  endNoticeOfRequest,
+  endNoticesOfLink,
   letterOfEmail,
   noticeOfEmail,
   letterOfDevice,
@@ -66,6 +68,8 @@ export const subscribers = (ground: ServiceContext): Subscribers => ({
   'guest_code.opened': [noticeOfOpening],
   'open_link.requested': [noticeOfRequest],
   'open_link.approved': [settleApproval],
+  'open_link.answered': [endNoticeOfRequest],
+  'open_link.deleted': [endNoticesOfLink],
   'trust_card.created': [historyOfCard],
   'trust_card.changed': [historyOfChange],
   'verification.logged': [historyOfVerifications, ownActivity(ground, 'verification.logged')],

@@ -10,7 +10,7 @@ import {
   recoveryKeyMessage,
   resetMessage,
 } from '../mail/messages.ts'
-import { type Note, notify, notifyAll } from '../mail/notices.ts'
+import { forgetNotes, type Note, notify, notifyAll } from '../mail/notices.ts'
 import { plainName } from '../mail/quoting.ts'
 
 /** Notifies the account that an address was confirmed. */
@@ -176,6 +176,16 @@ export const noticeOfRequest: Subscriber<'open_link.requested'> = (
     },
     at,
   )
+
+/** Deletes the notification of a request that was answered. */
+export const endNoticeOfRequest: Subscriber<'open_link.answered'> = (
+  { trx },
+  { account, request },
+) => forgetNotes(trx, account, ['open_link_request'], { open_link_request_id: request })
+
+/** Deletes the notifications of the requests of a deleted open link. */
+export const endNoticesOfLink: Subscriber<'open_link.deleted'> = ({ trx }, { account, link }) =>
+  forgetNotes(trx, account, ['open_link_request'], { open_link_id: link })
 
 /** Notifies an account that its export is ready. */
 export const noticeOfExport: Subscriber<'export.ready'> = ({ trx }, event) => {
