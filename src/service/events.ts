@@ -179,7 +179,7 @@ type OtherEvent =
       readonly code: string
       readonly label: string
     } & OfAccount)
-  /** A request at an open link of the account was confirmed by mail. */
+  /** A request at an open link of the account was confirmed by mail, and is pending. */
   | ({
       readonly type: 'open_link.requested'
       readonly link: string

@@ -33,6 +33,7 @@ import {
 } from './notices/connections.ts'
 import type { ServiceContext } from './context.ts'
 import type { Subscribers } from './events.ts'
+import { letterOfRequest } from './links/open-link-letters.ts'
 import { settleApproval } from './links/open-link-requests.ts'
 import { activity, ownActivity } from './organisations/activity-subscribers.ts'
 import { joining } from './organisations/joining.ts'
@@ -66,7 +67,7 @@ export const subscribers = (ground: ServiceContext): Subscribers => ({
   'invitation.expired': [noticesOfExpiry],
 
   'guest_code.opened': [noticeOfOpening],
-  'open_link.requested': [noticeOfRequest],
+  'open_link.requested': [letterOfRequest(ground), noticeOfRequest],
   'open_link.approved': [settleApproval],
   'open_link.answered': [endNoticeOfRequest],
   'open_link.deleted': [endNoticesOfLink],

@@ -131,6 +131,45 @@ If it was not you, ignore this mail. Then nothing happens.
 })
 
 /**
+ * Returns the letter to the owner of an open link about a new request. It has no link, and does not
+ * contain the message of the requester.
+ * @param of `name` was written by the requester; `email` is confirmed; `title`: the open link's
+ *   title; `waiting`: how many requests wait for an answer, with this one
+ */
+export const newRequestMessage = (of: {
+  to: string
+  name: string
+  email: string
+  title: string
+  waiting: number
+  publicUrl: string
+}): OutgoingLetter => ({
+  to: of.to,
+  subject: `A request to connect at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+a person who uses the name
+    ${quoted(of.name)}
+    ${addressText(of.email)}
+asks to connect with you. The person used your open link
+    ${quoted(of.title)}
+on the Countersign account server
+    ${of.publicUrl}
+
+The mailbox is confirmed. The name is not: anyone can use any name.
+${of.waiting === 1 ? '1 request waits' : `${of.waiting} requests wait`} for your answer. To read and answer requests, use a device
+that is signed in:
+
+    countersignd link requests
+
+You get at most one of these mails an hour, also if there are more requests.
+To turn these mails off:
+
+    countersignd preferences set --email-notifications off
+`,
+})
+
+/**
  * Returns the letter with a guest code's link. The link contains the guest's secret, which the
  * server stores nowhere else.
  * @param of `from` was written by the code's owner; `fromEmail` is confirmed, and null for an owner
