@@ -179,6 +179,19 @@ type OtherEvent =
       readonly code: string
       readonly label: string
     } & OfAccount)
+  /** Guest codes end within a day. `expires`: when a code ends, Unix milliseconds. */
+  | {
+      readonly type: 'guest_code.ending'
+      readonly codes: readonly {
+        readonly account: string
+        readonly code: string
+        readonly label: string
+        readonly expires: number
+      }[]
+      readonly at: number
+    }
+  /** A guest code of the account was revoked. */
+  | ({ readonly type: 'guest_code.revoked'; readonly code: string } & OfAccount)
   /** A request at an open link of the account was confirmed by mail, and is pending. */
   | ({
       readonly type: 'open_link.requested'

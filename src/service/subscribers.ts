@@ -3,6 +3,7 @@
  * activity. `events.ts` explains the order.
  */
 import {
+  endNoticeOfEnding,
   endNoticeOfRequest,
   endNoticesOfLink,
   letterOfEmail,
@@ -18,6 +19,7 @@ import {
   noticeOfFailure,
   noticeOfOpening,
   noticeOfRequest,
+  noticesOfEnding,
 } from './notices/account.ts'
 import { touchContacts } from './connections/connection-rows.ts'
 import { markFollowers, markKeyLog } from './devices/key-log-marks.ts'
@@ -67,6 +69,8 @@ export const subscribers = (ground: ServiceContext): Subscribers => ({
   'invitation.expired': [noticesOfExpiry],
 
   'guest_code.opened': [noticeOfOpening],
+  'guest_code.ending': [noticesOfEnding],
+  'guest_code.revoked': [endNoticeOfEnding],
   'open_link.requested': [letterOfRequest(ground), noticeOfRequest],
   'open_link.approved': [settleApproval],
   'open_link.answered': [endNoticeOfRequest],

@@ -32,6 +32,7 @@ import {
   resetOf,
   revocationBy,
 } from './person.ts'
+import { openSubject } from './subject.ts'
 import { until } from '../until.ts'
 
 type By = { readonly account: Account }
@@ -166,6 +167,23 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
           },
         })
         await place.subject.service.open.guestPages.opened({ id }, ANYBODY)
+        return owner
+      },
+      guest_code_ending: async () => {
+        const owner = await person()
+        await owner.account.deviceGuestCodes.create({
+          body: {
+            id: newId('gst_', Date.now()),
+            label: 'A friend',
+            expires_at: new Date(place.subject.clock.ms + 3 * DAY).toISOString(),
+          },
+        })
+        place.later(2 * DAY)
+        // A server that sweeps at its start.
+        const server = await openSubject(place.database, place.subject.clock, { sweepsAfterMs: 0 })
+        await server.service.nonce()
+        await notificationOf(owner, 'guest_code_ending')
+        await server.close()
         return owner
       },
       keys_changed: async () => (await reset()).follower,

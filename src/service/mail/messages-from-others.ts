@@ -3,7 +3,7 @@
  * quoted.
  */
 import type { OutgoingLetter } from './mailer.ts'
-import { addressText, hostOf, quoted, quotedText } from './quoting.ts'
+import { addressText, hostOf, minuteText, quoted, quotedText } from './quoting.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -201,7 +201,7 @@ Anyone can use any name. Ask this person whether they sent the link, in a way
 that you already trust. Anyone who has the link can use your words. Do not pass
 it on, and delete this mail when you no longer need it.
 
-The link is valid until ${new Date(of.until).toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not know this person,
+The link is valid until ${minuteText(of.until)}. If you do not know this person,
 ignore this mail. Then nothing happens.
 `,
 })

@@ -11,7 +11,7 @@ import {
   resetMessage,
 } from '../mail/messages.ts'
 import { forgetNotes, type Note, notify, notifyAll } from '../mail/notices.ts'
-import { plainName } from '../mail/quoting.ts'
+import { minuteText, plainName } from '../mail/quoting.ts'
 
 /** Notifies the account that an address was confirmed. */
 export const noticeOfEmail: Subscriber<'email.added'> = (
@@ -159,6 +159,26 @@ export const noticeOfOpening: Subscriber<'guest_code.opened'> = (
     },
     at,
   )
+
+/** Notifies the owners of guest codes that the codes are about to end. */
+export const noticesOfEnding: Subscriber<'guest_code.ending'> = ({ trx }, { codes, at }) =>
+  notifyAll(
+    trx,
+    codes.map(({ account, code, label, expires }): [string, Note] => [
+      account,
+      {
+        kind: 'guest_code_ending',
+        title: 'A guest code is about to end',
+        body: `The guest code ${plainName(label)} ends on ${minuteText(expires)}. After that, its page shows no words. If your guest still needs words, create a new guest code.`,
+        data: { guest_code_id: code },
+      },
+    ]),
+    at,
+  )
+
+/** Deletes the notification that a guest code is about to end, because it was revoked. */
+export const endNoticeOfEnding: Subscriber<'guest_code.revoked'> = ({ trx }, { account, code }) =>
+  forgetNotes(trx, account, ['guest_code_ending'], { guest_code_id: code })
 
 /** Notifies the owner of an open link of a request with a confirmed mailbox. */
 export const noticeOfRequest: Subscriber<'open_link.requested'> = (
