@@ -179,7 +179,20 @@ type OtherEvent =
       readonly code: string
       readonly label: string
     } & OfAccount)
-  /** A request at an open link of the account was confirmed by mail. */
+  /** Guest codes end within a day. `expires`: when a code ends, Unix milliseconds. */
+  | {
+      readonly type: 'guest_code.ending'
+      readonly codes: readonly {
+        readonly account: string
+        readonly code: string
+        readonly label: string
+        readonly expires: number
+      }[]
+      readonly at: number
+    }
+  /** A guest code of the account was revoked. */
+  | ({ readonly type: 'guest_code.revoked'; readonly code: string } & OfAccount)
+  /** A request at an open link of the account was confirmed by mail, and is pending. */
   | ({
       readonly type: 'open_link.requested'
       readonly link: string
@@ -194,6 +207,10 @@ type OtherEvent =
       readonly connection: string
       readonly invite: readonly Invitee[]
     } & OfAccount)
+  /** A request at an open link of the account was approved or declined. */
+  | ({ readonly type: 'open_link.answered'; readonly request: string } & OfAccount)
+  /** An open link of the account was deleted, with its requests. */
+  | ({ readonly type: 'open_link.deleted'; readonly link: string } & OfAccount)
   | ({ readonly type: 'trust_card.created'; readonly watched: string } & OfAccount)
   | ({
       readonly type: 'trust_card.changed'

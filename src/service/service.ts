@@ -117,8 +117,8 @@ function onceMade<T>(make: () => Promise<T>): () => Promise<T> {
  *   delivered; `ownsMail`: whether only this server writes to the mail folder; `from`: the sender,
  *   an address or `Name <address>`; `mailedCodes`: by default 1,000 for the server; `retention`:
  *   by default as without settings; `assistant`: the endpoint for questions, or null if the
- *   built-in handbook answers them; `logPages`, `wordSizes` and `retentionAfterMs`: smaller limits
- *   and another time of the first deletion, for tests
+ *   built-in handbook answers them; `logPages`, `wordSizes` and `sweepsAfterMs`: smaller limits and
+ *   another time of the first sweeps, for tests
  * @throws StartError as `openEngine` does
  */
 export async function openService(of: {
@@ -136,7 +136,7 @@ export async function openService(of: {
   assistant?: AssistantConfig | null
   logPages?: PageLimits
   wordSizes?: WordSizes
-  retentionAfterMs?: number
+  sweepsAfterMs?: number
   log: Log
 }): Promise<AccountServer> {
   const engine = await openEngine(of)
@@ -167,7 +167,6 @@ export async function openService(of: {
     }
     background.run(() => resumeExports(db))
     background.run(() => resumeWords(db))
-    background.run(() => beginRetention(db, retention))
     const scrub: ServiceContext['scrub'] = async ({ mailboxes, isLast }) => {
       await engine.scrub(db)
       const { forgetLetters } = await import('./mail/mail.ts')
@@ -179,6 +178,7 @@ export async function openService(of: {
     )
     const made = { db, receiptKey, mail, events, operator, assistant, background, scrub }
     const whole: ServiceContext = { ...made, seenOnce, lastSeen, logPages, ...settings }
+    background.run(() => beginSweeps(whole))
     return whole
   }
   const closing = new AbortController()
@@ -219,14 +219,21 @@ export async function openService(of: {
     const { FEW_CODES, haveChanged } = await import('./accounts/public-code-rows.ts')
     if (await haveChanged(db, 0, FEW_CODES)) (await wordBuilder()).wake()
   }
-  /** Deletes old rows as soon as there are the indexes with which they are found. */
-  async function beginRetention(db: ServiceContext['db'], retention: Retention): Promise<void> {
+  /**
+   * Begins to delete old rows and to announce ending guest codes, as soon as there are the indexes
+   * with which the rows are found.
+   */
+  async function beginSweeps(context: ServiceContext): Promise<void> {
     const { startRetention } = await import('./retention.ts')
-    const deleting = { db, background, now, signal: closing.signal, retention }
-    const onBuilt = () => startRetention(deleting, of.retentionAfterMs)
+    const { startGuestCodeEnds } = await import('./guests/guest-code-ends.ts')
+    const sweeping = { ...context, signal: closing.signal }
+    const onBuilt = () => {
+      startRetention(sweeping, of.sweepsAfterMs)
+      startGuestCodeEnds(sweeping, of.sweepsAfterMs)
+    }
     if (!engine.buildsIndexes) return onBuilt()
     const { newIndexBuilds } = await import('./db/index-builds.ts')
-    newIndexBuilds({ ...deleting, engine, log, indexes: ACCOUNT_INDEXES, onBuilt }).wake()
+    newIndexBuilds({ ...sweeping, engine, log, indexes: ACCOUNT_INDEXES, onBuilt }).wake()
   }
   const proofs = onceMade(async () =>
     (await import('./devices/proofs.ts')).newProofs(await ground()),

@@ -3,6 +3,9 @@
  * activity. `events.ts` explains the order.
  */
 import {
+  endNoticeOfEnding,
+  endNoticeOfRequest,
+  endNoticesOfLink,
   letterOfEmail,
   noticeOfEmail,
   letterOfDevice,
@@ -16,6 +19,7 @@ import {
   noticeOfFailure,
   noticeOfOpening,
   noticeOfRequest,
+  noticesOfEnding,
 } from './notices/account.ts'
 import { touchContacts } from './connections/connection-rows.ts'
 import { markFollowers, markKeyLog } from './devices/key-log-marks.ts'
@@ -31,6 +35,7 @@ import {
 } from './notices/connections.ts'
 import type { ServiceContext } from './context.ts'
 import type { Subscribers } from './events.ts'
+import { letterOfRequest } from './links/open-link-letters.ts'
 import { settleApproval } from './links/open-link-requests.ts'
 import { activity, ownActivity } from './organisations/activity-subscribers.ts'
 import { joining } from './organisations/joining.ts'
@@ -64,8 +69,12 @@ export const subscribers = (ground: ServiceContext): Subscribers => ({
   'invitation.expired': [noticesOfExpiry],
 
   'guest_code.opened': [noticeOfOpening],
-  'open_link.requested': [noticeOfRequest],
+  'guest_code.ending': [noticesOfEnding],
+  'guest_code.revoked': [endNoticeOfEnding],
+  'open_link.requested': [letterOfRequest(ground), noticeOfRequest],
   'open_link.approved': [settleApproval],
+  'open_link.answered': [endNoticeOfRequest],
+  'open_link.deleted': [endNoticesOfLink],
   'trust_card.created': [historyOfCard],
   'trust_card.changed': [historyOfChange],
   'verification.logged': [historyOfVerifications, ownActivity(ground, 'verification.logged')],

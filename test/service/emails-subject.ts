@@ -93,6 +93,7 @@ export async function openMailboxes({ newPlace, replicas }: Engine) {
   }
   return {
     subject,
+    database: place,
     replica,
     hand,
     later,

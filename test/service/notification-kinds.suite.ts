@@ -26,10 +26,13 @@ import {
   connect,
   join,
   mailedCode,
+  newAddress,
+  opening,
   protect,
   resetOf,
   revocationBy,
 } from './person.ts'
+import { openSubject } from './subject.ts'
 import { until } from '../until.ts'
 
 type By = { readonly account: Account }
@@ -92,6 +95,24 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       return { follower, again: place.inside(await resetOf(server, owner.id, code)) }
     }
 
+    /** A person asks at an open link of the owner, and confirms the mailbox. */
+    async function ask(owner: By, { id, slug }: { id: string; slug: string }) {
+      const email = newAddress()
+      const body = { display_name: 'Gus', email, message: '' }
+      await place.subject.service.open.openLinkPages.ask({ slug, body }, ANYBODY)
+      await follow((await place.mailed(email))[0]!)
+      const { items } = await owner.account.openLinkRequests.list({ limit: 1 })
+      assert.equal(items[0]?.requester.email, email)
+      return { link: id, request: items[0].id, email }
+    }
+    /** An account with an open link at which two people have asked. */
+    async function asked() {
+      const owner = await person()
+      const link = await owner.account.openLinks.create({ body: {} })
+      await ask(owner, link)
+      return { owner, ...(await ask(owner, link)) }
+    }
+
     /** The cause of each kind. Returns the account that is notified. */
     const CAUSES: Readonly<Record<Kind, () => Promise<By>>> = {
       invitation_received: async () => (await invited()).guest,
@@ -133,13 +154,7 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
       },
       open_link_request: async () => {
         const owner = await person()
-        const { slug } = await owner.account.openLinks.create({ body: {} })
-        const email = `${newId('', Date.now())}@example.org`
-        await place.subject.service.open.openLinkPages.ask(
-          { slug, body: { display_name: 'Gus', email, message: '' } },
-          ANYBODY,
-        )
-        await follow((await place.mailed(email))[0]!)
+        await ask(owner, await owner.account.openLinks.create({ body: {} }))
         return owner
       },
       guest_code_opened: async () => {
@@ -152,6 +167,23 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
           },
         })
         await place.subject.service.open.guestPages.opened({ id }, ANYBODY)
+        return owner
+      },
+      guest_code_ending: async () => {
+        const owner = await person()
+        await owner.account.deviceGuestCodes.create({
+          body: {
+            id: newId('gst_', Date.now()),
+            label: 'A friend',
+            expires_at: new Date(place.subject.clock.ms + 3 * DAY).toISOString(),
+          },
+        })
+        place.later(2 * DAY)
+        // A server that sweeps at its start.
+        const server = await openSubject(place.database, place.subject.clock, { sweepsAfterMs: 0 })
+        await server.service.nonce()
+        await notificationOf(owner, 'guest_code_ending')
+        await server.close()
         return owner
       },
       keys_changed: async () => (await reset()).follower,
@@ -300,6 +332,39 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
         await end(of)
         assert.deepEqual(await kindsTo(of.guest), left)
         assert.deepEqual(await kindsTo(of.guest), left, 'once')
+      })
+
+    /** What ends a request at an open link, and how many notifications of two requests stay. */
+    const REQUEST_ENDS: [
+      name: string,
+      end: (of: Awaited<ReturnType<typeof asked>>) => Promise<unknown>,
+      left: number,
+    ][] = [
+      [
+        'approved',
+        async ({ owner, request, email }) =>
+          owner.account.rosters.open({
+            body: {
+              ...(await opening(owner)),
+              invite: [{ email }],
+              open_link_request: request,
+            },
+          }),
+        1,
+      ],
+      ['declined', ({ owner, request: id }) => owner.account.openLinkRequests.decline({ id }), 1],
+      ['deleted with its link', ({ owner, link: id }) => owner.account.openLinks.delete({ id }), 0],
+    ]
+    for (const [how, end, left] of REQUEST_ENDS)
+      test(`a request at an open link that is ${how} leaves no notification`, async () => {
+        const of = await asked()
+        const notesOf = async () =>
+          (await notificationsOf(of.owner)).filter(({ kind }) => kind === 'open_link_request')
+        assert.equal((await notesOf()).length, 2)
+        await end(of)
+        const notes = await notesOf()
+        assert.equal(notes.length, left)
+        assert(!notes.some(({ data }) => data['open_link_request_id'] === of.request))
       })
 
     test('the request is deleted when the invitee joins, or the inviter is no owner any more', async () => {

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Account } from '../../src/api/port.ts'
 import type { Notification, NotificationKind } from '../../src/api/rest/notifications.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
+import { transactionWithMarks } from '../../src/service/db/sync-marks.ts'
 import { notify, notifyAll } from '../../src/service/mail/notices.ts'
 import { everything } from '../account/subject.ts'
 import { approveInvitation, connected, make, joinMember } from './connections/connecting.ts'
@@ -47,11 +48,9 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       clubs.inside(await enrolByMail(clubs.server, newAddress(), display))
     /** Notifies an account with this title and kind. */
     const tell = (to: Person, title: string, kind: NotificationKind = 'export_ready') =>
-      clubs.hand.db
-        .transaction()
-        .execute(async (trx) =>
-          notify(trx, to.id, { kind, title, body: 'x', data: {} }, Date.parse(clubs.time())),
-        )
+      transactionWithMarks(clubs.hand.db, (trx) =>
+        notify(trx, to.id, { kind, title, body: 'x', data: {} }, Date.parse(clubs.time())),
+      )
     before(async () => {
       clubs = await openClubs(newPlace)
     })
@@ -330,7 +329,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       const note = { kind: 'export_ready', title: 'x', body: 'x', data: {} } as const
       const writes = Array.from({ length: 12 }, (_, i) => {
         const turned = [...all.slice(i % 3), ...all.slice(0, i % 3)]
-        return clubs.hand.db.transaction().execute(async (trx) => {
+        return transactionWithMarks(clubs.hand.db, async (trx) => {
           const notes = new Map(turned.map(({ id }) => [id, note]))
           await notifyAll(trx, notes, Date.now())
         })
@@ -364,7 +363,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
       )
       await fill(ada, 'open_link_request')
       const note = { kind: 'open_link_request', title: 'asked', body: 'x', data: {} } as const
-      await db.transaction().execute((trx) => notify(trx, ada.id, note, Date.now()))
+      await transactionWithMarks(db, (trx) => notify(trx, ada.id, note, Date.now()))
       const titles = (
         await db
           .selectFrom('notifications')
@@ -379,7 +378,7 @@ export function notificationsSuite(name: string, { newPlace }: Engine): void {
     test('a rolled-back transaction adds no notification', async () => {
       const ada = await person('Ada')
       const { db } = clubs.hand
-      const undone = db.transaction().execute(async (trx) => {
+      const undone = transactionWithMarks(db, async (trx) => {
         const note = { kind: 'export_ready', title: 'x', body: 'x', data: {} } as const
         await notify(trx, ada.id, note, 0)
         throw new Error('undone')

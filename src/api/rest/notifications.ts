@@ -15,6 +15,7 @@ export const NotificationKind = v.picklist([
   'removed_from_connection',
   'open_link_request',
   'guest_code_opened',
+  'guest_code_ending',
   'keys_changed',
   'device_added',
   'device_revoked',

@@ -22,7 +22,7 @@ const entries = {
   ),
   email_notifications: v.pipe(
     v.boolean(),
-    v.description('Whether invitations and alerts are also mailed.'),
+    v.description('Whether invitations, alerts and requests at open links are also mailed.'),
   ),
   findable_by_email: v.pipe(
     v.boolean(),

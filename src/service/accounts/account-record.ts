@@ -44,6 +44,16 @@ export async function primaryAddress(db: Kysely<Schema>, account: string): Promi
   return row?.address ?? null
 }
 
+/** Returns whether an account accepts mails that others cause, which is the default. */
+export async function acceptsMail(db: Kysely<Schema>, account: string): Promise<boolean> {
+  const preferences = await db
+    .selectFrom('preferences')
+    .select('email_notifications')
+    .where('account_id', '=', account)
+    .executeTakeFirst()
+  return preferences?.email_notifications !== 0
+}
+
 /**
  * Returns the account that confirmed a mailbox, or null.
  * @param email the mailbox, in lower case

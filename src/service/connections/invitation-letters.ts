@@ -7,7 +7,7 @@
 import { sql, type Transaction } from 'kysely'
 import { hash } from 'node:crypto'
 import { newId } from '../../crypto/encoding/id.ts'
-import { accountAt, displayName, primaryAddress } from '../accounts/account-record.ts'
+import { acceptsMail, accountAt, displayName, primaryAddress } from '../accounts/account-record.ts'
 import { type Allowance, domainOf, isYoung, takePlaces } from '../accounts/mail-allowance.ts'
 import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
@@ -116,12 +116,7 @@ async function addressFor(
   const address = email ?? (await primaryAddress(trx, account!))
   if (address === null) return null
   if (person !== null) {
-    const preferences = await trx
-      .selectFrom('preferences')
-      .select('email_notifications')
-      .where('account_id', '=', person)
-      .executeTakeFirst()
-    if (preferences?.email_notifications === 0) return null
+    if (!(await acceptsMail(trx, person))) return null
     if ((await roleIn(trx, by.connection, person)) !== null) return null
   }
   return address

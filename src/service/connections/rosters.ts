@@ -104,6 +104,13 @@ export const rosters = (ground: ServiceContext): Service['rosters'] => {
     const inviter = await inviterIn(trx, account, connection)
     for (const invitee of invitees) await invite(trx, ground, inviter, invitee)
     markChanged(trx, ['connections', 'duties'], { accounts: [account] })
+    if (open_link_request !== null)
+      await events.publish(trx, {
+        type: 'open_link.answered',
+        account,
+        request: open_link_request,
+        at: now(),
+      })
   }
 
   return {

@@ -22,6 +22,7 @@ import { accountVersion14 } from './migrations/014-public-words.ts'
 import { accountVersion15 } from './migrations/015-retention.ts'
 import { accountVersion16 } from './migrations/016-used-proofs-in-order.ts'
 import { accountVersion17 } from './migrations/017-marks-of-lists.ts'
+import { accountVersion18 } from './migrations/018-ending-guest-codes.ts'
 
 type AccountMigrations = readonly [AccountMigration, ...AccountMigration[]]
 
@@ -37,6 +38,7 @@ export const ACCOUNT_MIGRATIONS: AccountMigrations = [
   accountVersion15,
   accountVersion16,
   accountVersion17,
+  accountVersion18,
 ]
 
 export const ACCOUNT_VERSIONS = supportedBy(ACCOUNT_MIGRATIONS)

@@ -82,6 +82,7 @@ export interface Schema {
       | 'sweep of mailbox claims'
       | 'index builds'
       | 'retention'
+      | 'ending guest codes'
     /** The replica that has the lease. */
     owner: string
     /** When the lease expires unless it is renewed. */
@@ -677,6 +678,8 @@ export interface Schema {
     last_opened_at: number | null
     created_at: number
     external_member_id: string | null
+    /** When the owner was notified that the code is about to end; null before that. */
+    ending_noticed_at: number | null
   }
   stamps: {
     id: string

@@ -1,6 +1,7 @@
 /**
- * Sweeps: deletions of expired rows in the background. Requests start them. In each period one
- * replica sweeps, in batches, so that no statement locks many rows or runs for long.
+ * Sweeps: work on rows that have reached an age, in the background; most sweeps delete expired
+ * rows. In each period one replica sweeps, in batches, so that no statement locks many rows or runs
+ * for long.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
@@ -9,21 +10,25 @@ import type { Background } from './background.ts'
 import { takeLease } from './leases.ts'
 import type { Schema } from './schema.ts'
 
-/** How many rows one statement deletes, at most. */
+/** How many rows one statement deletes or changes, at most. */
 const BATCH = 1000
 
 /**
- * Deletes at most `most` rows that have expired. If rows may be renewed, the statement must compare
- * the time twice: where it selects the rows, and where it deletes them.
+ * Deletes or changes at most `most` rows. Returns their number, or the result of a deletion. If
+ * rows may be renewed, the statement must compare the time twice: where it selects the rows, and
+ * where it deletes them.
  * @param at Unix milliseconds
  */
-type Batch = (at: number, most: number) => Promise<{ readonly numDeletedRows: bigint }>
+type Batch = (at: number, most: number) => Promise<number | { readonly numDeletedRows: bigint }>
+
+const countOf = (done: Awaited<ReturnType<Batch>>): number =>
+  typeof done === 'number' ? done : Number(done.numDeletedRows)
 
 interface Sweep {
   readonly name: Schema['leases']['name']
   /** The length of a period in milliseconds. */
   readonly everyMs: number
-  /** Deletes from one table. Several run one after the other, also after a failure. */
+  /** The work on one table. Several run one after the other, also after a failure. */
   readonly batch: Batch | readonly Batch[]
 }
 
@@ -45,7 +50,7 @@ export function newSweep(
     const failures: unknown[] = []
     for (const one of [batch].flat())
       try {
-        while ((await one(at, BATCH)).numDeletedRows >= BATCH) {
+        while (countOf(await one(at, BATCH)) >= BATCH) {
           await setImmediate()
           if (signal?.aborted) return
         }

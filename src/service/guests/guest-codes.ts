@@ -81,7 +81,7 @@ const isInState = (
         of('expires_at', state === 'expired' ? '<=' : '>', now),
       ])
 
-export const guestCodes = ({ db, now }: ServiceContext): Service['guestCodes'] => ({
+export const guestCodes = ({ db, events, now }: ServiceContext): Service['guestCodes'] => ({
   list: async ({ state, ...page }, { account }) => {
     const at = now()
     const rows = await pageRows(
@@ -98,7 +98,7 @@ export const guestCodes = ({ db, now }: ServiceContext): Service['guestCodes'] =
   },
   delete: async ({ id }, { account }) => {
     requireId(GUEST_CODE_PREFIX, id, 'guest code')
-    await transactionWithMarks(db, async (trx) => {
+    await events.transaction(async (trx) => {
       const { numUpdatedRows: revoked } = await trx
         .updateTable('guest_codes')
         .set((fields) => ({ revoked_at: fields.fn.coalesce('revoked_at', fields.val(now())) }))
@@ -107,6 +107,7 @@ export const guestCodes = ({ db, now }: ServiceContext): Service['guestCodes'] =
         .executeTakeFirst()
       if (revoked === 0n) throw notFound('guest code')
       markChanged(trx, ['guest_codes'], { accounts: [account] })
+      await events.publish(trx, { type: 'guest_code.revoked', account, code: id, at: now() })
     })
   },
 })

@@ -15,7 +15,7 @@ import type { ServiceContext } from '../context.ts'
 import type { Subscriber } from '../events.ts'
 import { keepNewest, pageRows } from '../db/collections.ts'
 import type { Schema } from '../db/schema.ts'
-import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
+import { markChanged } from '../db/sync-marks.ts'
 
 export const OPEN_LINK_REQUEST_PREFIX = 'req_'
 
@@ -105,6 +105,7 @@ const MOST_ANSWERED = 1000
 export const openLinkRequests = ({
   db,
   now,
+  events,
   background,
 }: ServiceContext): Service['openLinkRequests'] => ({
   list: async ({ state, ...page }, { account }) => {
@@ -118,7 +119,10 @@ export const openLinkRequests = ({
 
   decline: async ({ id }, { account }) => {
     requireId(OPEN_LINK_REQUEST_PREFIX, id, 'request')
-    await transactionWithMarks(db, (trx) => settle(trx, { id, account }, { state: 'declined' }))
+    await events.transaction(async (trx) => {
+      if (await settle(trx, { id, account }, { state: 'declined' }))
+        await events.publish(trx, { type: 'open_link.answered', account, request: id, at: now() })
+    })
     const request = await read(db, account, id)
     if (request.state === 'approved') throw answered('approved')
     return request

@@ -17,7 +17,7 @@ import { collection } from '../db/collections.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import { acquireLock } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
-import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
+import { markChanged } from '../db/sync-marks.ts'
 
 const LONGEST = 40
 const SHORTEST = 3
@@ -156,7 +156,7 @@ async function requireFree(trx: Transaction<Schema>, slug: string): Promise<void
     throw new AppError('conflict', `The slug "${slug}" is taken. Choose another.`)
 }
 
-export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['openLinks'] => {
+export const openLinks = ({ db, events, publicUrl, now }: ServiceContext): Service['openLinks'] => {
   const links = collection({
     prefix: PREFIX,
     what: 'open link',
@@ -236,7 +236,7 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
 
     delete: async ({ id }, { account }) => {
       requireId(PREFIX, id, 'open link')
-      await transactionWithMarks(db, async (trx) => {
+      await events.transaction(async (trx) => {
         const { numDeletedRows: deleted } = await trx
           .deleteFrom('open_links')
           .where('id', '=', id)
@@ -245,6 +245,7 @@ export const openLinks = ({ db, publicUrl, now }: ServiceContext): Service['open
         if (deleted === 0n) throw notFound('open link')
         // The requests are deleted with the link.
         markChanged(trx, ['open_link_requests'], { accounts: [account] })
+        await events.publish(trx, { type: 'open_link.deleted', account, link: id, at: now() })
       })
     },
   }

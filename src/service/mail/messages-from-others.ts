@@ -3,7 +3,7 @@
  * quoted.
  */
 import type { OutgoingLetter } from './mailer.ts'
-import { addressText, hostOf, quoted, quotedText } from './quoting.ts'
+import { addressText, hostOf, minuteText, quoted, quotedText } from './quoting.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -131,6 +131,45 @@ If it was not you, ignore this mail. Then nothing happens.
 })
 
 /**
+ * Returns the letter to the owner of an open link about a new request. It has no link, and does not
+ * contain the message of the requester.
+ * @param of `name` was written by the requester; `email` is confirmed; `title`: the open link's
+ *   title; `waiting`: how many requests wait for an answer, with this one
+ */
+export const newRequestMessage = (of: {
+  to: string
+  name: string
+  email: string
+  title: string
+  waiting: number
+  publicUrl: string
+}): OutgoingLetter => ({
+  to: of.to,
+  subject: `A request to connect at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+a person who uses the name
+    ${quoted(of.name)}
+    ${addressText(of.email)}
+asks to connect with you. The person used your open link
+    ${quoted(of.title)}
+on the Countersign account server
+    ${of.publicUrl}
+
+The mailbox is confirmed. The name is not: anyone can use any name.
+${of.waiting === 1 ? '1 request waits' : `${of.waiting} requests wait`} for your answer. To read and answer requests, use a device
+that is signed in:
+
+    countersignd link requests
+
+You get at most one of these mails an hour, also if there are more requests.
+To turn these mails off:
+
+    countersignd preferences set --email-notifications off
+`,
+})
+
+/**
  * Returns the letter with a guest code's link. The link contains the guest's secret, which the
  * server stores nowhere else.
  * @param of `from` was written by the code's owner; `fromEmail` is confirmed, and null for an owner
@@ -162,7 +201,7 @@ Anyone can use any name. Ask this person whether they sent the link, in a way
 that you already trust. Anyone who has the link can use your words. Do not pass
 it on, and delete this mail when you no longer need it.
 
-The link is valid until ${new Date(of.until).toISOString().slice(0, 16).replace('T', ' ')} UTC. If you do not know this person,
+The link is valid until ${minuteText(of.until)}. If you do not know this person,
 ignore this mail. Then nothing happens.
 `,
 })

@@ -84,5 +84,9 @@ export const addressText = (address: string): string =>
 export const plainName = (text: string): string =>
   short(text.toWellFormed().replaceAll(SPACES, ' ').replaceAll('"', "'").trim())
 
+/** Returns a time in UTC, to the minute, for people. `ms`: Unix milliseconds. */
+export const minuteText = (ms: number): string =>
+  `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
 /** Returns the server's host name, by which people recognise it. */
 export const hostOf = (publicUrl: string): string => new URL(publicUrl).host

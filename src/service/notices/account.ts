@@ -10,8 +10,8 @@ import {
   recoveryKeyMessage,
   resetMessage,
 } from '../mail/messages.ts'
-import { type Note, notify, notifyAll } from '../mail/notices.ts'
-import { plainName } from '../mail/quoting.ts'
+import { forgetNotes, type Note, notify, notifyAll } from '../mail/notices.ts'
+import { minuteText, plainName } from '../mail/quoting.ts'
 
 /** Notifies the account that an address was confirmed. */
 export const noticeOfEmail: Subscriber<'email.added'> = (
@@ -160,6 +160,26 @@ export const noticeOfOpening: Subscriber<'guest_code.opened'> = (
     at,
   )
 
+/** Notifies the owners of guest codes that the codes are about to end. */
+export const noticesOfEnding: Subscriber<'guest_code.ending'> = ({ trx }, { codes, at }) =>
+  notifyAll(
+    trx,
+    codes.map(({ account, code, label, expires }): [string, Note] => [
+      account,
+      {
+        kind: 'guest_code_ending',
+        title: 'A guest code is about to end',
+        body: `The guest code ${plainName(label)} ends on ${minuteText(expires)}. After that, its page shows no words. If your guest still needs words, create a new guest code.`,
+        data: { guest_code_id: code },
+      },
+    ]),
+    at,
+  )
+
+/** Deletes the notification that a guest code is about to end, because it was revoked. */
+export const endNoticeOfEnding: Subscriber<'guest_code.revoked'> = ({ trx }, { account, code }) =>
+  forgetNotes(trx, account, ['guest_code_ending'], { guest_code_id: code })
+
 /** Notifies the owner of an open link of a request with a confirmed mailbox. */
 export const noticeOfRequest: Subscriber<'open_link.requested'> = (
   { trx },
@@ -176,6 +196,16 @@ export const noticeOfRequest: Subscriber<'open_link.requested'> = (
     },
     at,
   )
+
+/** Deletes the notification of a request that was answered. */
+export const endNoticeOfRequest: Subscriber<'open_link.answered'> = (
+  { trx },
+  { account, request },
+) => forgetNotes(trx, account, ['open_link_request'], { open_link_request_id: request })
+
+/** Deletes the notifications of the requests of a deleted open link. */
+export const endNoticesOfLink: Subscriber<'open_link.deleted'> = ({ trx }, { account, link }) =>
+  forgetNotes(trx, account, ['open_link_request'], { open_link_id: link })
 
 /** Notifies an account that its export is ready. */
 export const noticeOfExport: Subscriber<'export.ready'> = ({ trx }, event) => {

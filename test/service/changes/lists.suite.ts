@@ -210,7 +210,7 @@ export function listsSuite(name: string, engine: Engine): void {
     ],
     [
       'a request at an open link is declined',
-      ['open_link_requests'],
+      ['open_link_requests', 'notifications'],
       [],
       async (ada) => {
         const { id } = await asked(ada)
@@ -219,7 +219,7 @@ export function listsSuite(name: string, engine: Engine): void {
     ],
     [
       'a request at an open link is approved',
-      ['invitations', 'open_link_requests'],
+      ['invitations', 'open_link_requests', 'notifications'],
       ['invitations', 'notifications'],
       async (ada, bob) => {
         const { id, email } = await asked(ada, await mailboxOf(bob))
@@ -229,7 +229,7 @@ export function listsSuite(name: string, engine: Engine): void {
     ],
     [
       'an open link is deleted',
-      ['open_link_requests'],
+      ['open_link_requests', 'notifications'],
       [],
       async (ada) => {
         const { link } = await asked(ada)

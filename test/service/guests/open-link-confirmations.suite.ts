@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { newAddress } from '../person.ts'
+import { addressOf, arrived, newAddress } from '../person.ts'
 import { HOUR, textOf, type Links } from './open-links-subject.ts'
 import { until } from '../../until.ts'
 
 export function openLinkConfirmationsSuite(links: () => Links): void {
   let { ada, hand, newPerson, post, mailed, confirmationPage, follow } = {} as Links
-  let { link, rows, later, confirmationsTo, server } = {} as Links
+  let { link, rows, later, confirmationsTo, server, newReader, asked } = {} as Links
   before(() => {
     ;({ ada, hand, newPerson, post, mailed, confirmationPage, follow } = links())
-    ;({ link, rows, later, confirmationsTo, server } = links())
+    ;({ link, rows, later, confirmationsTo, server, newReader, asked } = links())
   })
 
   const requests = async (id: string) =>
@@ -81,6 +81,66 @@ export function openLinkConfirmationsSuite(links: () => Links): void {
       ])
         assert.deepEqual(again, ended)
       assert.equal((await requests(id)).length, 1)
+    })
+
+    describe('the mail to the owner', () => {
+      const ABOUT = /asks to connect with you/
+      const lettersTo = async (address: string) =>
+        (await server.letters(address)).filter(({ text }) => ABOUT.test(text))
+
+      test('quotes the requester, and has no message, no link and no text of others in the subject', async () => {
+        const owner = await newReader('Owner')
+        const { slug } = await link(owner, { title: 'Help http://evil.example' })
+        const email = newAddress()
+        const message = 'see secret'
+        await post(slug, { email, display_name: 'Gus www.evil.example', message })
+        await follow(await mailed(email))
+        const letter = await arrived(server, await addressOf(owner), ABOUT)
+        assert.equal(letter.subject, 'A request to connect at countersign.test')
+        assert(letter.text.includes('    "Gus www. evil. example"\n'))
+        assert(letter.text.includes(`    ${email}\n`))
+        assert(letter.text.includes('    "Help http: / / evil. example"\n'))
+        assert(letter.text.includes('1 request waits for your answer'))
+        assert(letter.text.includes('countersignd link requests'))
+        assert.doesNotMatch(letter.text, /secret|evil\.example|\/confirm\/|\/o\//)
+      })
+
+      test('is sent at most once an hour, for all links; a later one counts the requests that wait', async () => {
+        const owner = await newReader('Owner')
+        const address = await addressOf(owner)
+        const [{ slug }, { slug: other }] = [await link(owner), await link(owner)]
+        await asked(owner, slug)
+        await arrived(server, address, ABOUT)
+        later(HOUR - 1)
+        for (const used of [slug, other]) await asked(owner, used)
+        later(1)
+        await asked(owner, other)
+        const { text } = await arrived(server, address, /4 requests wait for your answer/)
+        assert.match(text, ABOUT)
+        assert.equal((await lettersTo(address)).length, 2)
+      })
+
+      test('is not sent to an owner who turned mails off', async () => {
+        const owner = await newReader('Owner')
+        const { slug } = await link(owner)
+        await owner.account.preferences.update({ body: { email_notifications: false } })
+        await asked(owner, slug)
+        await owner.account.preferences.update({ body: { email_notifications: true } })
+        await asked(owner, slug)
+        await arrived(server, await addressOf(owner), /2 requests wait/)
+        assert.equal((await lettersTo(await addressOf(owner))).length, 1)
+      })
+
+      test('is not sent for a request that is not confirmed', async () => {
+        const owner = await newReader('Owner')
+        const { slug } = await link(owner)
+        const email = newAddress()
+        await post(slug, { email })
+        await confirmationPage(await mailed(email))
+        await asked(owner, slug)
+        await arrived(server, await addressOf(owner), /1 request waits/)
+        assert.equal((await lettersTo(await addressOf(owner))).length, 1)
+      })
     })
 
     test('of many concurrent confirmations, one succeeds', async () => {

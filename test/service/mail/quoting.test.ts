@@ -64,6 +64,15 @@ const LETTERS: Readonly<Record<Name, (text: string, address: string) => Outgoing
       hours: 24,
       publicUrl: PUBLIC_URL,
     }),
+  newRequestMessage: (text, email) =>
+    fromOthers.newRequestMessage({
+      to: TO,
+      name: text,
+      email,
+      title: text,
+      waiting: 2,
+      publicUrl: PUBLIC_URL,
+    }),
   guestCodeMessage: (text, fromEmail) =>
     fromOthers.guestCodeMessage({
       to: TO,

@@ -452,7 +452,7 @@ export function retentionSuite(name: string, { newPlace }: Engine): void {
         clock.ms += HOUR
         const server = await openSubject(place, clock, {
           retention: { ...KEEP_ALL, verifications: days },
-          retentionAfterMs: 0,
+          sweepsAfterMs: 0,
         })
         await server.service.nonce()
         await until('the deletion', async () => (await left()).length === kept.length)

@@ -1,4 +1,4 @@
-/** Retention on both engines; and in PostgreSQL, that indexes find the old rows. */
+/** Retention on both engines; and in PostgreSQL, that indexes find the rows of sweeps. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -11,6 +11,7 @@ import {
 import pg from 'pg'
 import { ACCOUNT_INDEXES } from '../../../src/service/db/migrations.ts'
 import type { Schema } from '../../../src/service/db/schema.ts'
+import { endingCodes } from '../../../src/service/guests/guest-code-ends.ts'
 import { RETENTIONS } from '../../../src/service/retention.ts'
 import { onBothEngines, withoutPostgres } from '../engines.ts'
 import { newDatabase } from '../shared-postgres.ts'
@@ -48,7 +49,7 @@ onBothEngines((name, engine) => {
 })
 
 describe('retention in PostgreSQL', { skip: withoutPostgres }, () => {
-  test('each kind of old rows is found by an index of its own', async () => {
+  test('each kind of old rows is found by an index, and so are ending guest codes', async () => {
     const seen: { readonly sql: string; readonly parameters: readonly unknown[] }[] = []
     const dialect = {
       createAdapter: () => new PostgresAdapter(),
@@ -60,13 +61,14 @@ describe('retention in PostgreSQL', { skip: withoutPostgres }, () => {
     for (const { batch } of RETENTIONS) await batch(db, Date.UTC(2026), 1000)
     const deletions = seen.filter(({ sql }) => sql.startsWith('delete'))
     assert.equal(deletions.length, ACCOUNT_INDEXES.length)
+    const ending = endingCodes(db, Date.UTC(2026) + 9_900_000, 1000).compile()
     const client = new pg.Client(await newDatabase())
     await client.connect()
     try {
       for (const text of ROWS) await client.query(text)
       await client.query('analyze')
       const used = []
-      for (const { sql, parameters } of deletions) {
+      for (const { sql, parameters } of [...deletions, ending]) {
         const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain ${sql}`, [
           ...parameters,
         ])
