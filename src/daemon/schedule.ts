@@ -23,8 +23,8 @@ const HINT_MS = 50
  * How many runs hints may cause in a row, and the time after which they may cause another one, in
  * milliseconds. A dishonest account server cannot cause more.
  */
-const HINTED = 20
-const HINTED_EVERY_MS = 2_000
+const HINTED = 60
+const HINTED_EVERY_MS = 1_000
 /**
  * The first wait for another device's response, in milliseconds. Each following wait is twice as
  * long.

@@ -126,7 +126,10 @@ export async function newScene(
   await ask(accountAddress, 'POST', `/g/${ids.get('g')}/opened`)
   const lists = Object.values(tables.api)
     .flatMap((group) => Object.values(group))
-    .filter(({ method, path }) => method === 'GET' && LASTING.test(path))
+    .filter(
+      ({ method, path, lasting: isStream }) =>
+        method === 'GET' && isStream !== true && LASTING.test(path),
+    )
   for (const { path } of lists) {
     const { items } = (await request('GET', path)).json as { items?: { id?: string }[] }
     const name = path.slice(path.lastIndexOf('/') + 1)

@@ -109,7 +109,7 @@ const placed = PLACES.map(([name, sentOf]): Attack => ({
   on: (target) => isRoute(target) && (target.need !== 'none' || target.method === 'GET'),
   shots: async (target, scene) => {
     const { path, lines = [], ...rest } = sentOf(await tokenOf(scene, 'api', 'full')) ?? {}
-    const sent = { ...rest, path: target.path + (path ?? ''), lines: [...lines, CLOSE] }
+    const sent = { ...rest, path: target.path + (path ?? target.query), lines: [...lines, CLOSE] }
     return [
       {
         bytes: requestTo(target, scene, sent),

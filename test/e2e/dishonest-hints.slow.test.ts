@@ -199,7 +199,7 @@ test('a stream that is no stream', async (t) => {
 })
 
 /** How many syncs hints may cause in this time (`daemon/schedule.ts`), with those of the start. */
-const mostSyncs = (seconds: number) => 20 + seconds / 2 + 4
+const mostSyncs = (seconds: number) => 60 + seconds + 4
 
 describe('a stream that is open', () => {
   it('10,000 hints at once, again and again: the number of syncs is bounded, and each reads nothing', async (t) => {
