@@ -27,6 +27,7 @@ const ELSEWHERE = [
   "The service's program, state or key is another's",
   "Another user takes the place of the machine's service",
   'A backup in other hands',
+  'Webhooks that lead to other places',
   'Crash',
   'Keychain gone',
 ]

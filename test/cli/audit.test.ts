@@ -1,11 +1,12 @@
 /** `audit verify` as an operator runs it. */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { countersignd, startDaemon } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
+import { until } from '../until.ts'
 
 const verify = (dir: string, ...args: string[]) => countersignd(['audit', 'verify', ...args], dir)
 interface Report {
@@ -18,6 +19,8 @@ interface Report {
 test('audit verify: with and without a running daemon, with a noted head, with a changed log', async (t) => {
   const dir = freshFolder(t)
   const daemon = await startDaemon(dir)
+  // Lines are gathered for a quarter of a second.
+  await until('the audit log', () => existsSync(join(dir, 'audit.jsonl')))
   const running = await verify(dir, '--json')
   assert.equal(running.code, EXIT.ok, running.stderr)
   const { head, ok, lines } = JSON.parse(running.stdout) as Report

@@ -9,6 +9,7 @@ const Url = v.pipe(
   v.string(),
   v.minLength(1),
   v.maxLength(2048),
+  v.regex(/^[!-~]*$/, 'Write other characters as escapes (RFC 3986 section 2.1).'),
   v.description(
     'Where events are sent: https, or http with `localhost`, an address of 127.0.0.0/8 or [::1].',
   ),
