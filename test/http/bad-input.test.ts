@@ -354,7 +354,9 @@ test('the log contains no part of an invalid request', async () => {
   await daemon.request('GET', `/api/v1/${canary}%00`, { token })
   await daemon.request('POST', '/api/v1/token', { body: `{"name":"${canary}"` })
   await daemon.request('POST', '/api/v1/token', { body: { name: canary, scope: canary } })
-  await daemon.request('POST', '/api/v1/token', { body: { name: 'n', scope: 'read', label: canary } })
+  await daemon.request('POST', '/api/v1/token', {
+    body: { name: 'n', scope: 'read', label: canary },
+  })
   await daemon.request('POST', '/api/v1/verify', { token, body: { words: canary } })
   await daemon.request('POST', '/api/v1/stamp', {
     token,
