@@ -163,8 +163,16 @@ function turnOf(scene: Scene, { by, other, pick }: Plan[number]): Turn {
   return { by: all[by], other: people[other]!, pick }
 }
 
-/** The rows of `meta` that each sync writes. */
-const OF_EACH_SYNC = /^(last_sync|last_good_sync|clock_.*)$/
+/** The rows that each sync writes, by table: their column and its values. */
+const OF_EACH_SYNC: Readonly<Record<string, readonly [column: string, values: RegExp]>> = {
+  meta: ['key', /^(last_sync|last_good_sync|clock_.*)$/],
+  events: ['type', /^sync\./],
+}
+
+function isOfEachSync(table: string, row: Readonly<Record<string, unknown>>): boolean {
+  const [column = '', values] = OF_EACH_SYNC[table] ?? []
+  return values?.test(String(row[column])) === true
+}
 
 /** Returns all rows of a device's database. */
 function rowsOf({ db }: State): Readonly<Record<string, readonly string[]>> {
@@ -177,7 +185,7 @@ function rowsOf({ db }: State): Readonly<Record<string, readonly string[]>> {
       db
         .prepare(`select * from "${name}"`)
         .all()
-        .filter((row) => name !== 'meta' || !OF_EACH_SYNC.test(String(row['key'])))
+        .filter((row) => !isOfEachSync(name, row))
         .map((row) => JSON.stringify(row))
         .toSorted(),
     ]),
