@@ -21,13 +21,22 @@ const FIRST_PART = 'program.cjs'
 /** The modules that the second part has in the same way. */
 const SYNC = [
   'device/sync/hint-follower.ts',
-  'service/accounts/changes.ts',
+  'device/sync/lists.ts',
+  'service/accounts/account-record.ts',
   'service/accounts/public-code-rows.ts',
   'service/connections/connections.ts',
+  'service/connections/invitation-ends.ts',
+  'service/connections/invitations.ts',
   'service/connections/pending-work.ts',
   'service/devices/key-logs.ts',
+  'service/exports/building.ts',
+  'service/exports/exports.ts',
+  'service/guests/guest-code-ends.ts',
   'service/guests/guest-codes.ts',
+  'service/hints/changes.ts',
   'service/hints/hints.ts',
+  'service/links/open-link-requests.ts',
+  'service/mail/notices.ts',
   'service/retention.ts',
   'service/trust/cards.ts',
 ]
