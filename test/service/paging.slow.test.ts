@@ -255,6 +255,8 @@ const ELSEWHERE = new Set([
   'invitations',
   // Of the daemon: test/auth.
   'apiTokens',
+  // Of the daemon: test/handlers/webhooks.test.ts.
+  'webhooks',
   // Of the device, without pages: test/handlers.
   'firstContacts',
 ])
