@@ -1,6 +1,6 @@
 /** `audit verify` as an operator runs it. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
@@ -20,7 +20,10 @@ test('audit verify: with and without a running daemon, with a noted head, with a
   const dir = freshFolder(t)
   const daemon = await startDaemon(dir)
   // Lines are gathered for a quarter of a second.
-  await until('the audit log', () => existsSync(join(dir, 'audit.jsonl')))
+  await until(
+    'the audit log',
+    () => statSync(join(dir, 'audit.jsonl'), { throwIfNoEntry: false })?.size,
+  )
   const running = await verify(dir, '--json')
   assert.equal(running.code, EXIT.ok, running.stderr)
   const { head, ok, lines } = JSON.parse(running.stdout) as Report

@@ -97,7 +97,8 @@ export function repliesIn(bytes: Buffer, bodiless = false): Reply[] {
 }
 
 /** The beginning of a stream that lasts until one side closes it. */
-const LASTING = /\r\ncontent-type: text\/event-stream\r\n[^]*\r\n\r\n[^]*event: open\n/i
+const LASTING =
+  /\r\ncontent-type: text\/event-stream\r\n[^]*\r\n\r\n[^]*(?:event: open|id: evt_\w{26})\n/i
 
 /** Returns the beginning of a stream as its answer, if the bytes are one and it lasts. */
 function lastingIn(bytes: Buffer): Reply | null {
