@@ -137,6 +137,16 @@ export const isGranted = (has: AccessLevel, need: Need): boolean =>
   need === 'none' || GRANTS[has].includes(need)
 
 /**
+ * Returns the error for a scope that does not suffice.
+ * @see RFC 6750 section 3.1
+ */
+const insufficientScope = (message: string, need: keyof typeof PHRASE): AppError =>
+  new AppError('insufficient_scope', message, {
+    details: { required_scope: PHRASE[need] },
+    headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${need}"` },
+  })
+
+/**
  * Requires that the caller's access level satisfies what a request needs.
  * @throws AppError insufficient_scope with the token's scope, the method, the path and the required
  *   scope; forbidden if no scope would suffice
@@ -155,27 +165,16 @@ export function requireScope(
       'forbidden',
       'This device waits for approval and may only read. Run "countersignd login" on this device, and "countersignd device approve" on a device that is signed in.',
     )
-  const required = PHRASE[need]
-  throw new AppError(
-    'insufficient_scope',
+  throw insufficientScope(
     // The path is redacted, since a caller may have put a token into it.
-    `This token's scope is ${has}; ${method} /${redact(path.join('/'))} requires ${required}. Use a token with that scope.`,
-    {
-      details: { required_scope: required },
-      // RFC 6750 section 3.1
-      headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${need}"` },
-    },
+    `This token's scope is ${has}; ${method} /${redact(path.join('/'))} requires ${PHRASE[need]}. Use a token with that scope.`,
+    need,
   )
 }
 
 /** Returns the error for a caller that wants events of organisations and may not read them. */
 export const orgEventsRefused = (has: AccessLevel): AppError =>
-  new AppError(
-    'insufficient_scope',
+  insufficientScope(
     `This token's scope is ${has}; events of organisations (org.*) require full. Use a token with that scope.`,
-    {
-      details: { required_scope: 'full' },
-      // RFC 6750 section 3.1
-      headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="full"' },
-    },
+    'full',
   )

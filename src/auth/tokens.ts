@@ -96,8 +96,6 @@ export interface Tokens {
    * @throws AppError invalid_token, with the same message for every reason
    */
   authenticate(token: string, digest?: string): Caller
-  /** Returns whether a token with this id still authenticates its caller. */
-  isValid(id: string): boolean
   /**
    * Returns the scope of the token with this id; null if it no longer authenticates its caller.
    * @throws AppError keychain_locked
@@ -214,12 +212,12 @@ export function openTokens(options: {
 
   const isExpired = ({ expires_at }: TokenRecord) => expires_at !== null && expires_at <= now()
 
-  function scopeOf(id: string): Scope | null {
-    const entry = byId.get(id)
-    if (entry === undefined || entry.revokedAt !== null) return null
+  /** Returns the record of a token; null if the token no longer authenticates its caller. */
+  function validRecordOf(entry: Entry): TokenRecord | null {
+    if (entry.revokedAt !== null) return null
     const record = recordOf(entry)
     const isEnded = record.revoked_at !== undefined || isExpired(record) || isOfAnother(record)
-    return isEnded ? null : record.scope
+    return isEnded ? null : record
   }
 
   return {
@@ -307,19 +305,17 @@ export function openTokens(options: {
           return { token: null, scope: 'owner', machine: null }
         throw invalidToken()
       }
-      if (entry.revokedAt !== null) throw invalidToken()
-      const record = recordOf(entry)
-      if (record.revoked_at !== undefined || record.hash !== tokenHash || isExpired(record))
-        throw invalidToken()
-      if (isOfAnother(record)) throw invalidToken()
+      const record = validRecordOf(entry)
+      if (record === null || record.hash !== tokenHash) throw invalidToken()
       entry.lastUsedAt = now()
       entry.used = true
       return { token: entry.id, scope: record.scope, machine: null }
     },
 
-    isValid: (id) => scopeOf(id) !== null,
-
-    scopeOf,
+    scopeOf(id) {
+      const entry = byId.get(id)
+      return (entry && validRecordOf(entry)?.scope) ?? null
+    },
 
     expiryOf(id) {
       const entry = byId.get(id)

@@ -86,7 +86,7 @@ function accessOf({ home, caller }: HandlerContext): () => boolean {
   return () =>
     deviceSession.identity()?.account === account &&
     (!isActive || deviceSession.device() !== null) &&
-    (token === null || tokens.isValid(token))
+    (token === null || tokens.scopeOf(token) !== null)
 }
 
 export const events: Handlers['events'] = {
