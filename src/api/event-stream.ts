@@ -7,6 +7,16 @@ export const EVENT_STREAM = 'text/event-stream'
 export const isEventStream = (type: string | undefined): boolean =>
   /^text\/event-stream\s*(;|$)/i.test(type ?? '')
 
+/** A comment, which clients ignore. It shows whether a connection still works. */
+export const EVENT_COMMENT = ':\n\n'
+
+/**
+ * Returns an event as the text of a stream.
+ * @param id the place after the event, with which a client continues
+ */
+export const eventText = (name: string, data: object, id?: string): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
 export interface StreamEvent {
   /** The name of the event; empty if it has none. */
   readonly name: string

@@ -6,6 +6,8 @@
  * slow reader costs no memory. If events that it has not read are deleted meanwhile, the stream
  * ends with the event `overflow`.
  */
+import { EVENT_COMMENT, eventText } from '../api/event-stream.ts'
+import { newPulledStream } from '../api/pulled-stream.ts'
 import { STREAM_EVENT } from '../api/live/catalogue.ts'
 import { timeAt } from '../api/fields.ts'
 import { firstIdAt } from '../crypto/encoding/id.ts'
@@ -64,8 +66,6 @@ export interface EventReaders {
 }
 
 const encoder = new TextEncoder()
-const BEAT = encoder.encode(':\n\n')
-const DONE = { done: true, value: undefined } as const
 
 /** The place before the first event, as the id of an event. */
 export const BEFORE_ALL = firstIdAt('evt_', 0)
@@ -77,10 +77,7 @@ const shownOf = ({ id, type, at, data }: EventRow): Shown => ({
   data,
 })
 
-function textOf(event: Shown): string {
-  const cursor = event.id === undefined ? '' : `id: ${event.id}\n`
-  return `${cursor}event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
-}
+const textOf = (event: Shown): string => eventText(event.type, event, event.id)
 
 const tooMany = () =>
   new AppError('rate_limited', 'Too many programs read events. Close some of them.', {
@@ -162,21 +159,13 @@ export function newEventReaders(
   function stream(reader: Reader): AsyncIterable<Uint8Array> {
     const { wants, from } = reader
     let { seq } = from
-    let wake: () => void = () => undefined
-    let isOver = false
     let quietChecks = 0
     // A reader that reconnects before its first event needs a place too.
     let next: string | null =
       `retry: 1000\nid: ${idAt(seq)}\n\n${from.isGap ? textOf(missing(STREAM_EVENT.gap)) : ''}`
 
-    function end(): void {
-      isOver = true
-      exit(reader)
-      wake()
-    }
-
-    /** Returns what the reader gets next; null if there is nothing yet. */
-    function take(): string | null {
+    /** Returns the events that the reader gets next; null if there is nothing yet. */
+    function events(): string | null {
       if (next !== null) {
         const text = next
         next = null
@@ -195,38 +184,27 @@ export function newEventReaders(
       return wants(newest.type) ? texts.join('') : `${texts.join('')}id: ${newest.id}\n\n`
     }
 
+    function take(): Uint8Array | null {
+      if (!mayGoOn(reader)) {
+        end()
+        return null
+      }
+      const text = events() ?? (quietChecks >= BEAT_CHECKS ? EVENT_COMMENT : null)
+      if (text === null) return null
+      quietChecks = 0
+      return encoder.encode(text)
+    }
+
+    const { body, wake, end } = newPulledStream(take, () => exit(reader))
     enter(reader, {
-      wake: () => wake(),
+      wake,
       check() {
         quietChecks += 1
         if (!mayGoOn(reader)) end()
         else if (quietChecks >= BEAT_CHECKS) wake()
       },
     })
-    return {
-      [Symbol.asyncIterator]: () => ({
-        async next() {
-          for (;;) {
-            if (isOver || !mayGoOn(reader)) {
-              end()
-              return DONE
-            }
-            const text = take()
-            if (text !== null || quietChecks >= BEAT_CHECKS) {
-              quietChecks = 0
-              return { done: false, value: text === null ? BEAT : encoder.encode(text) }
-            }
-            await new Promise<void>((resolve) => {
-              wake = resolve
-            })
-          }
-        },
-        async return() {
-          end()
-          return DONE
-        },
-      }),
-    }
+    return body
   }
 
   async function wait(reader: Reader, ms: number): Promise<{ items: Shown[]; since: string }> {
@@ -243,24 +221,32 @@ export function newEventReaders(
       }
     }
     take()
-    if (items.length === 0 && ms > 0)
-      await new Promise<void>((resolve) => {
-        const end = () => {
-          clearTimeout(timer)
-          exit(reader)
-          resolve()
-        }
-        const wake = () => {
-          const isOver = !mayGoOn(reader)
-          if (!isOver) take()
-          if (isOver || items.length > 0) end()
-        }
-        const check = () => {
-          if (!mayGoOn(reader)) end()
-        }
-        enter(reader, { wake, check })
-        const timer = setTimeout(end, ms)
-      })
+    if (items.length > 0 || ms === 0) return { items, since: idAt(seq) }
+    let wake: () => void = () => undefined
+    let isOver = false
+    const end = () => {
+      isOver = true
+      wake()
+    }
+    enter(reader, {
+      wake: () => wake(),
+      check() {
+        if (!mayGoOn(reader)) end()
+      },
+    })
+    const timer = setTimeout(end, ms)
+    try {
+      while (items.length === 0 && !isOver) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        if (!mayGoOn(reader)) break
+        take()
+      }
+    } finally {
+      clearTimeout(timer)
+      exit(reader)
+    }
     return { items, since: idAt(seq) }
   }
 

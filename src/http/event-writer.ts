@@ -6,6 +6,7 @@
  * long time.
  */
 import type { ServerResponse } from 'node:http'
+import { EVENT_COMMENT } from '../api/event-stream.ts'
 
 /**
  * How often a comment is written to a half-closed client, in milliseconds.
@@ -13,8 +14,6 @@ import type { ServerResponse } from 'node:http'
  * If the client has disconnected, the second write fails.
  */
 const EVERY_MS = 250
-/** An event stream comment, which clients ignore (WHATWG HTML section 9.2.6). */
-const COMMENT = ':\n\n'
 const END_OF_EVENT = /(?:\n\n|\r\n\r\n|\r\r)$/
 const DONE = { done: true, value: undefined } as const
 
@@ -52,7 +51,7 @@ export async function writeEvents(
   const ask = () => {
     // No comment is needed while the client has unread bytes, because they also test the
     // connection.
-    if (END_OF_EVENT.test(last) && res.writableLength === 0) res.write(COMMENT)
+    if (END_OF_EVENT.test(last) && res.writableLength === 0) res.write(EVENT_COMMENT)
   }
   const begin = () => {
     asking = setInterval(ask, EVERY_MS)

@@ -156,3 +156,18 @@ test('a reader gets what was appended, or a gap stands exactly where not', async
   )
   assert(seen.has('gap') && seen.has('overflow'), 'the orders cause gaps')
 })
+
+test('a request that waits fails if the events cannot be read', async () => {
+  const db = new DatabaseSync(':memory:')
+  db.exec(stateVersion15.statements)
+  const rows = eventRows(db)
+  const after = (): never => {
+    throw new Error('unreadable')
+  }
+  const { signal } = new AbortController()
+  const readers = newEventReaders({ ...rows, after }, { now: Date.now, stopping: signal })
+  const reader = { owner: 'tok', isAllowed: () => true, wants: () => true }
+  const waiting = readers.wait({ ...reader, from: startingPlace(rows, undefined) }, 60_000)
+  rows.append('token.created', { token_id: 'tok_', name: 'one' })
+  await assert.rejects(waiting, /unreadable/)
+})

@@ -2,16 +2,16 @@
  * One open stream of hints (WHATWG HTML section 9.2). It keeps only which parts changed since the
  * reader last took something, so a slow reader costs no memory and misses nothing.
  */
-import { HINT_EVENT } from '../../api/device/hints.ts'
 import { SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
+import { HINT_EVENT } from '../../api/device/hints.ts'
+import { EVENT_COMMENT, eventText } from '../../api/event-stream.ts'
+import { newPulledStream } from '../../api/pulled-stream.ts'
 
 const encoder = new TextEncoder()
-const event = (name: string, data: object) =>
-  encoder.encode(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+const event = (name: string, data: object) => encoder.encode(eventText(name, data))
 
 const OPEN = event(HINT_EVENT.open, {})
-const BEAT = encoder.encode(':\n\n')
-const DONE = { done: true, value: undefined } as const
+const BEAT = encoder.encode(EVENT_COMMENT)
 
 export interface HintStream {
   readonly account: string
@@ -36,8 +36,6 @@ export function newHintStream(
 ): HintStream {
   const due = new Set<SyncPart>()
   let next: Uint8Array | null = OPEN
-  let isOver = false
-  let wake: () => void = () => undefined
 
   /** Returns what the reader gets next; null if there is nothing yet. */
   function take(): Uint8Array | null {
@@ -52,16 +50,11 @@ export function newHintStream(
     return event(HINT_EVENT.changed, { parts })
   }
 
-  function end(): void {
-    if (isOver) return
-    isOver = true
-    wake()
-    onEnd(stream)
-  }
-
+  const { body, wake, end } = newPulledStream(take, () => onEnd(stream))
   const stream: HintStream = {
     account,
     session,
+    body,
     changed(parts) {
       for (const part of parts) due.add(part)
       wake()
@@ -71,24 +64,6 @@ export function newHintStream(
       wake()
     },
     end,
-    body: {
-      [Symbol.asyncIterator]: () => ({
-        async next() {
-          for (;;) {
-            if (isOver) return DONE
-            const value = take()
-            if (value !== null) return { done: false, value }
-            await new Promise<void>((resolve) => {
-              wake = resolve
-            })
-          }
-        },
-        async return() {
-          end()
-          return DONE
-        },
-      }),
-    },
   }
   return stream
 }
