@@ -68,7 +68,6 @@ const GATHER_MS = 100
  */
 export function logStory(events: EventRows, log: Log): () => void {
   let seq = events.last()
-  let gathering: NodeJS.Timeout | null = null
 
   function tell(): void {
     for (;;) {
@@ -83,7 +82,6 @@ export function logStory(events: EventRows, log: Log): () => void {
   }
 
   function tellOrLog(): void {
-    gathering = null
     try {
       tell()
     } catch (cause) {
@@ -92,12 +90,9 @@ export function logStory(events: EventRows, log: Log): () => void {
   }
 
   // Reading each event on its own would double the time of a check of words.
-  const ignore = events.onAdded(() => {
-    gathering ??= setTimeout(tellOrLog, GATHER_MS)
-  })
+  const ignore = events.onAdded(tellOrLog, GATHER_MS)
   return () => {
     ignore()
-    if (gathering !== null) clearTimeout(gathering)
     tellOrLog()
   }
 }

@@ -95,17 +95,9 @@ export function newEventReaders(
   /** The readers that exist, with what each does at a check or after new events. */
   const open = new Map<Reader, { readonly wake: () => void; readonly check: () => void }>()
   let leave: () => void = () => undefined
-  let isGathering = false
 
   function wakeAll(): void {
-    isGathering = false
     for (const { wake } of open.values()) wake()
-  }
-
-  function added(): void {
-    if (isGathering) return
-    isGathering = true
-    setTimeout(wakeAll, GATHER_MS)
   }
 
   /** Begins to look for new events and ended tokens, with the first reader. */
@@ -113,7 +105,7 @@ export function newEventReaders(
     const checking = setInterval(() => {
       for (const { check } of open.values()) check()
     }, CHECK_MS)
-    const ignore = rows.onAdded(added)
+    const ignore = rows.onAdded(wakeAll, GATHER_MS)
     leave = () => {
       clearInterval(checking)
       ignore()

@@ -67,22 +67,14 @@ export function eventRows(
     db,
     'delete from events where (seq <= ?1 or at < ?2) and seq < (select max(seq) from events)',
   )
-  const listeners = new Set<() => void>()
-  let isAnnounced = false
-
-  function announce(): void {
-    isAnnounced = false
-    for (const listener of listeners) listener()
-  }
+  /** Each plans the call of a listener, unless it is planned already. */
+  const plans = new Set<() => void>()
 
   function append<Type extends EventType>(type: Type, data: EventData<Type>): void {
     const at = now()
     const { seq } = insert.get(newId('evt_', at), type, at, JSON.stringify(data))!
     if (seq % pruneEvery === 0) prune.run(seq - most, at - longestMs)
-    if (isAnnounced || listeners.size === 0) return
-    isAnnounced = true
-    // Transactions are synchronous, so this one has ended by then.
-    setImmediate(announce)
+    for (const plan of plans) plan()
   }
 
   return {
@@ -103,10 +95,25 @@ export function eventRows(
     oldest: () => oldest.get(),
     /** Returns the highest sequence number that was ever used, 0 if none. */
     last: (): number => last.get()?.seq ?? 0,
-    /** Calls a function soon after events were added. Returns a function that ends this. */
-    onAdded(listener: () => void): () => void {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
+    /**
+     * Calls a function after events were added, once for all that are added within a time.
+     * Transactions are synchronous, so that of the events has ended by then.
+     * @param ms how long events are gathered, in milliseconds
+     * @returns a function that ends this
+     */
+    onAdded(listener: () => void, ms = 0): () => void {
+      let timer: NodeJS.Timeout | null = null
+      const plan = () => {
+        timer ??= setTimeout(() => {
+          timer = null
+          listener()
+        }, ms)
+      }
+      plans.add(plan)
+      return () => {
+        plans.delete(plan)
+        if (timer !== null) clearTimeout(timer)
+      }
     },
   }
 }

@@ -51,9 +51,9 @@ test('only events from then on, none of a change that was undone, and the last o
       throw new Error('undone')
     })
   const line = (id: string) => `token created {"token_id":"${id}","name":"${id}"}`
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   assert.throws(undone, /undone/)
   create('tok_a')
-  t.mock.timers.enable({ apis: ['setTimeout'] })
   await setImmediate()
   assert.deepEqual(lines, [])
   t.mock.timers.tick(100)
