@@ -12,7 +12,7 @@ import { STREAM_EVENT } from '../api/live/catalogue.ts'
 import { timeAt } from '../api/fields.ts'
 import { firstIdAt } from '../crypto/encoding/id.ts'
 import { AppError } from '../errors.ts'
-import type { EventRow, EventRows } from '../state/events.ts'
+import { type EventRow, type EventRows, type ShownEvent, shownEvent } from '../state/events.ts'
 
 /** The greatest number of readers, of all callers and of each. */
 const [MOST, MOST_OF_ONE] = [512, 128]
@@ -43,13 +43,8 @@ interface Reader {
   readonly from: Place
 }
 
-/** An event or a gap, as programs get it. */
-export interface Shown {
-  readonly id?: string
-  readonly type: string
-  readonly timestamp: string
-  readonly data: Readonly<Record<string, unknown>>
-}
+/** An event, or a gap, which has no id. */
+type Shown = Omit<ShownEvent, 'id'> & { readonly id?: string }
 
 export interface EventReaders {
   /**
@@ -69,13 +64,6 @@ const encoder = new TextEncoder()
 
 /** The place before the first event, as the id of an event. */
 export const BEFORE_ALL = firstIdAt('evt_', 0)
-
-const shownOf = ({ id, type, at, data }: EventRow): Shown => ({
-  id,
-  type,
-  timestamp: timeAt(at),
-  data,
-})
 
 const textOf = (event: Shown): string => eventText(event.type, event, event.id)
 
@@ -171,7 +159,7 @@ export function newEventReaders(
       const newest = batch.at(-1)
       if (newest === undefined) return null
       seq = newest.seq
-      const texts = batch.filter(({ type }) => wants(type)).map((row) => textOf(shownOf(row)))
+      const texts = batch.filter(({ type }) => wants(type)).map((row) => textOf(shownEvent(row)))
       // The place moves past events that the reader does not want.
       return wants(newest.type) ? texts.join('') : `${texts.join('')}id: ${newest.id}\n\n`
     }
@@ -207,7 +195,7 @@ export function newEventReaders(
       for (;;) {
         const { batch, isGap } = readAfter(seq)
         if (isGap) items.push(missing(STREAM_EVENT.gap))
-        items.push(...batch.filter(({ type }) => wants(type)).map(shownOf))
+        items.push(...batch.filter(({ type }) => wants(type)).map(shownEvent))
         seq = batch.at(-1)?.seq ?? rows.last()
         if (batch.length < BATCH || items.length > 0) return
       }

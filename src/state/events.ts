@@ -6,6 +6,7 @@
  * detects from the numbers that events were deleted.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { timeAt } from '../api/fields.ts'
 import type { EventData, EventType } from '../api/live/catalogue.ts'
 import { newId } from '../crypto/encoding/id.ts'
 import { statement } from '../storage/sqlite.ts'
@@ -27,6 +28,21 @@ export interface EventRow {
   readonly at: number
   readonly data: Readonly<Record<string, unknown>>
 }
+
+/** An event, as programs and receivers get it. */
+export interface ShownEvent {
+  readonly id: string
+  readonly type: string
+  readonly timestamp: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+export const shownEvent = ({ id, type, at, data }: EventRow): ShownEvent => ({
+  id,
+  type,
+  timestamp: timeAt(at),
+  data,
+})
 
 export type EventRows = ReturnType<typeof eventRows>
 

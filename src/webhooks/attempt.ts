@@ -1,5 +1,6 @@
 /** One attempt to deliver an event. */
 import type { WebhookTest } from '../api/live/webhooks.ts'
+import type { ShownEvent } from '../state/events.ts'
 import { type SendOutcome, send } from './send.ts'
 import type { Settings } from './settings.ts'
 import { signedHeaders } from './signature.ts'
@@ -8,14 +9,6 @@ import type { Timers } from './timers.ts'
 
 /** How long the resolution of a name may take, in milliseconds. */
 const RESOLVE_MS = 15_000
-
-/** An event, as receivers get it. */
-export interface SentEvent {
-  readonly id: string
-  readonly type: string
-  readonly timestamp: string
-  readonly data: Readonly<Record<string, unknown>>
-}
 
 export interface Attempted extends Pick<WebhookTest, 'delivered' | 'status' | 'error'> {
   /** The wait that the receiver demands before the next attempt, in milliseconds. */
@@ -57,7 +50,7 @@ function inTime<T>(looking: Promise<T>, timers: Timers): Promise<T | null> {
 /** Sends an event to a webhook's URL, and returns the outcome. The attempt is not repeated. */
 export async function attempt(
   settings: Settings,
-  event: SentEvent,
+  event: ShownEvent,
   of: { network: Network; timers: Timers; signal: AbortSignal },
 ): Promise<Attempted> {
   const { network, timers, signal } = of

@@ -6,15 +6,15 @@
  * delivered may be delivered again, but none is left out.
  */
 import { STREAM_EVENT } from '../api/live/catalogue.ts'
-import { isOfOrganisation } from '../api/live/event-types.ts'
+import { isChosen, isOfOrganisation } from '../api/live/event-types.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { firstIdAt } from '../crypto/encoding/id.ts'
 import type { Vault } from '../device/identity/vault.ts'
 import type { Log } from '../log.ts'
-import type { EventRow, EventRows } from '../state/events.ts'
+import { type EventRow, type EventRows, type ShownEvent, shownEvent } from '../state/events.ts'
 import type { WebhookRow, WebhookRows } from '../state/webhooks.ts'
-import { type Attempted, type Network, type SentEvent, attempt } from './attempt.ts'
+import { type Attempted, type Network, attempt } from './attempt.ts'
 import { type Settings, settingsOf } from './settings.ts'
 import type { Timers } from './timers.ts'
 
@@ -53,7 +53,7 @@ export interface DeliveryContext {
 interface Next {
   readonly row: WebhookRow
   readonly settings: Settings
-  readonly event: SentEvent
+  readonly event: ShownEvent
   readonly seq: number
 }
 
@@ -121,9 +121,7 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
 
   /** Returns whether a webhook gets events of a type. */
   function wants({ types, token }: Settings, type: string): boolean {
-    const isWanted = types.some((one) =>
-      one.endsWith('.*') ? type.startsWith(one.slice(0, -1)) : type === one,
-    )
+    const isWanted = types.some((one) => isChosen(one, type))
     if (!isWanted || !isOfOrganisation(type)) return isWanted
     return token === null || tokens.scopeOf(token) === 'full'
   }
@@ -157,10 +155,7 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
       if (first === undefined && events.last() <= lane.seq) return null
       if (first?.seq !== lane.seq + 1) return gapBefore(first)
       const wanted = batch.find(({ type }) => wants(settings, type))
-      if (wanted !== undefined) {
-        const { id, type, at, data, seq } = wanted
-        return { event: { id, type, timestamp: timeAt(at), data }, seq }
-      }
+      if (wanted !== undefined) return { event: shownEvent(wanted), seq: wanted.seq }
       lane.seq = batch.at(-1)!.seq
       storeLater()
     }

@@ -1,11 +1,13 @@
 /** The types of events, as callers choose them. */
 import { EVENT_TYPES, type EventType } from './catalogue.ts'
 
-/** Returns the types that a caller means: one, or with `connection.*` all that begin so. */
+/** Returns whether a choice means a type: that one, or with `connection.*` all that begin so. */
+export const isChosen = (wanted: string, type: string): boolean =>
+  wanted.endsWith('.*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted
+
+/** Returns the types that a choice means. */
 export const typesMatching = (wanted: string): EventType[] =>
-  EVENT_TYPES.filter((type) =>
-    wanted.endsWith('.*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted,
-  )
+  EVENT_TYPES.filter((type) => isChosen(wanted, type))
 
 /** Returns whether a type, or a choice of types, is of organisations. Only `full` may read them. */
 export const isOfOrganisation = (type: string): boolean => type.startsWith('org.')

@@ -1,4 +1,4 @@
-/** The JSON answer of `GET /api/v1/events?wait=`. Only documents and tests need its schema. */
+/** The JSON answer of `GET /api/v1/events?wait=`. No running daemon needs its schema. */
 import * as v from 'valibot'
 import { id, named } from '../fields.ts'
 import { Event, Gap } from './catalogue.ts'
