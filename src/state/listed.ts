@@ -25,9 +25,10 @@ export function listedRows(db: DatabaseSync) {
     /** Stores a list in place of what was stored of it. */
     replace: (list: string, items: ReadonlyMap<string, string>): void =>
       transaction(db, () => {
-        for (const { id } of all.all(list)) if (!items.has(id)) remove.run(list, id)
-        put.run(list, '', '')
-        for (const [id, state] of items) put.run(list, id, state)
+        const before = new Map(all.all(list).map(({ id, state }) => [id, state]))
+        for (const id of before.keys()) if (id !== '' && !items.has(id)) remove.run(list, id)
+        for (const [id, state] of [['', ''] as const, ...items])
+          if (before.get(id) !== state) put.run(list, id, state)
       }),
   }
 }

@@ -21,6 +21,8 @@ export const SYNC_LISTS = [
   'organisations',
 ] as const
 
+export type SyncList = (typeof SYNC_LISTS)[number]
+
 /** The parts of an account that a sync may read, and that change separately. */
 export const SYNC_PARTS = [...CHECKED_PARTS, ...SYNC_LISTS] as const
 export type SyncPart = (typeof SYNC_PARTS)[number]
@@ -40,7 +42,7 @@ export const partsInAnswer = (
   parts: readonly SyncPart[],
 ): {
   readonly changed: (typeof CHECKED_PARTS)[number][]
-  readonly lists: (typeof SYNC_LISTS)[number][]
+  readonly lists: SyncList[]
 } => ({
   changed: CHECKED_PARTS.filter((part) => parts.includes(part)),
   lists: SYNC_LISTS.filter((part) => parts.includes(part)),

@@ -6,12 +6,10 @@
  * contain only ids, and names of organisations.
  */
 import { every } from '../../api/cursor.ts'
-import type { SYNC_LISTS } from '../../api/device/changes.ts'
+import type { SyncList } from '../../api/device/changes.ts'
 import type { Account } from '../../api/port.ts'
+import type { Append } from '../../state/events.ts'
 import type { State } from '../../state/state.ts'
-
-type SyncList = (typeof SYNC_LISTS)[number]
-type Append = State['events']['append']
 
 /** An item of a list. */
 interface Listed {
@@ -22,7 +20,7 @@ interface Listed {
   readonly report: (append: Append, before: string | null) => void
 }
 
-/** The states of invitations and requests that are not answered. */
+/** The state of invitations and requests that are not answered. */
 const OPEN = 'pending'
 /** The greatest number of notifications that are compared, newest first. */
 const MOST_NOTIFICATIONS = 200
@@ -110,19 +108,24 @@ async function organisations(account: Account): Promise<Listed[]> {
   }))
 }
 
-const READERS: { readonly [List in SyncList]: (account: Account) => Promise<Listed[]> } = {
-  invitations,
-  open_link_requests: openLinkRequests,
-  notifications,
-  exports,
-  organisations,
+const leftOrganisation = (append: Append, organisation_id: string, before: string): void =>
+  append('org.left', { organisation_id, name: (JSON.parse(before) as Membership).name })
+
+interface ListReader {
+  readonly read: (account: Account) => Promise<Listed[]>
+  /**
+   * Appends the events of an item that is no longer listed. Absent if items are deleted because
+   * they are old.
+   */
+  readonly reportGone?: (append: Append, id: string, before: string) => void
 }
 
-/** Reports the items that are no longer listed. Most were deleted because they are old. */
-function reportGone(append: Append, list: SyncList, gone: ReadonlyMap<string, string>): void {
-  if (list !== 'organisations') return
-  for (const [organisation_id, state] of gone)
-    append('org.left', { organisation_id, name: (JSON.parse(state) as Membership).name })
+const READERS: { readonly [List in SyncList]: ListReader } = {
+  invitations: { read: invitations },
+  open_link_requests: { read: openLinkRequests },
+  notifications: { read: notifications },
+  exports: { read: exports },
+  organisations: { read: organisations, reportGone: leftOrganisation },
 }
 
 /**
@@ -134,7 +137,8 @@ export async function readList(
   account: Account,
   list: SyncList,
 ): Promise<void> {
-  const items = await READERS[list](account)
+  const { read, reportGone } = READERS[list]
+  const items = await read(account)
   requireSession()
   const { events, listed } = state
   state.transaction(() => {
@@ -146,7 +150,7 @@ export async function readList(
         const was = before.get(item.id) ?? null
         if (was !== item.state) item.report(events.append, was)
       }
-      reportGone(events.append, list, new Map([...before].filter(([id]) => !now.has(id))))
+      for (const [id, was] of before) if (!now.has(id)) reportGone?.(events.append, id, was)
     }
     listed.replace(list, now)
   })
