@@ -6,16 +6,13 @@ import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
 import { type Retention, keptSince } from '../config/retention.ts'
 import { firstIdAt } from '../crypto/encoding/id.ts'
 import type { Background } from './db/background.ts'
-import { newRunner } from './db/runner.ts'
 import type { Schema } from './db/schema.ts'
-import { newSweep } from './db/sweeps.ts'
+import { startSweep } from './db/sweeps.ts'
 import { markChanged, transactionWithMarks } from './db/sync-marks.ts'
 import { markSides, SIDES } from './accounts/invitation-marks.ts'
 
 /** How often rows are deleted, in milliseconds. */
 const PERIOD_MS = 3_600_000
-/** How long after the start, so that a start writes nothing and the first requests do not wait. */
-const FIRST_MS = 30_000
 
 /** Deletes at most `most` rows that ended or happened before `before`, Unix milliseconds. */
 type Batch = (
@@ -198,24 +195,14 @@ export function startRetention(
     readonly signal: AbortSignal
     readonly retention: Retention
   },
-  firstMs = FIRST_MS,
+  firstMs?: number,
 ): void {
-  const { db, signal, retention } = of
+  const { db, retention } = of
   const batch = RETENTIONS.flatMap(({ setting, batch: deleting }) => {
     const days = retention[setting]
     if (days === null) return []
     return [(at: number, most: number) => deleting(db, keptSince(days, at), most)]
   })
   if (batch.length === 0) return
-  const sweep = newSweep(of, { name: 'retention', everyMs: PERIOD_MS, batch })
-  const runner = newRunner({
-    background: of.background,
-    signal,
-    retryMs: PERIOD_MS,
-    work: async () => {
-      sweep()
-      runner.wakeIn(PERIOD_MS)
-    },
-  })
-  runner.wakeIn(firstMs)
+  startSweep(of, { name: 'retention', everyMs: PERIOD_MS, batch }, firstMs)
 }

@@ -8,10 +8,13 @@ import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import type { Background } from './background.ts'
 import { takeLease } from './leases.ts'
+import { newRunner } from './runner.ts'
 import type { Schema } from './schema.ts'
 
 /** How many rows one statement deletes or changes, at most. */
 const BATCH = 1000
+/** How long after the start, so that a start writes nothing and the first requests do not wait. */
+const FIRST_MS = 30_000
 
 /**
  * Deletes or changes at most `most` rows. Returns their number, or the result of a deletion. If
@@ -66,4 +69,28 @@ export function newSweep(
     swept = at
     background.run(() => sweep(at))
   }
+}
+
+/**
+ * Sweeps some time after the start and then in each period, until the server shuts down.
+ * @param firstMs when it begins, in milliseconds
+ */
+export function startSweep(
+  of: Parameters<typeof newSweep>[0] & { readonly signal: AbortSignal },
+  sweep: Sweep,
+  firstMs = FIRST_MS,
+): void {
+  const { background, signal } = of
+  const { everyMs } = sweep
+  const begin = newSweep(of, sweep)
+  const runner = newRunner({
+    background,
+    signal,
+    retryMs: everyMs,
+    work: async () => {
+      begin()
+      runner.wakeIn(everyMs)
+    },
+  })
+  runner.wakeIn(firstMs)
 }

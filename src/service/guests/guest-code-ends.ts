@@ -1,16 +1,13 @@
 /** Finds the guest codes that are about to end, so that their owners are notified. */
 import type { Kysely } from 'kysely'
 import type { ServiceContext } from '../context.ts'
-import { newRunner } from '../db/runner.ts'
 import type { Schema } from '../db/schema.ts'
-import { newSweep } from '../db/sweeps.ts'
+import { startSweep } from '../db/sweeps.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** How often codes are looked for. */
 const PERIOD_MS = HOUR_MS
-/** How long after the start, for the reasons of `retention.ts`. */
-const FIRST_MS = 30_000
 /** How long before its end a code is announced. */
 const AHEAD_MS = DAY_MS
 /** A code that is valid for less is not announced: its owner has just created it. */
@@ -68,22 +65,12 @@ export function startGuestCodeEnds(
   of: Pick<ServiceContext, 'db' | 'events' | 'background' | 'now'> & {
     readonly signal: AbortSignal
   },
-  firstMs = FIRST_MS,
+  firstMs?: number,
 ): void {
-  const { background, signal } = of
-  const sweep = newSweep(of, {
+  const sweep = {
     name: 'ending guest codes',
     everyMs: PERIOD_MS,
-    batch: (at, most) => announce(of, at, most),
-  })
-  const runner = newRunner({
-    background,
-    signal,
-    retryMs: PERIOD_MS,
-    work: async () => {
-      sweep()
-      runner.wakeIn(PERIOD_MS)
-    },
-  })
-  runner.wakeIn(firstMs)
+    batch: (at: number, most: number) => announce(of, at, most),
+  } as const
+  startSweep(of, sweep, firstMs)
 }
