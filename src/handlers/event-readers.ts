@@ -34,7 +34,7 @@ export interface Place {
 }
 
 interface Reader {
-  /** The id of the caller, whose readers are counted together. */
+  /** The id of the caller. The readers of one caller are counted together. */
   readonly owner: string
   /** Returns whether the caller may still read. */
   readonly isAllowed: () => boolean

@@ -98,7 +98,7 @@ export function webhookRows(db: DatabaseSync) {
      where webhook = ? and state = 'failed'`,
   )
   return {
-    /** Adds an active webhook, whose first event is the one after `seq`. */
+    /** Adds an active webhook. Its first event is the one after `seq`. */
     insert: (row: Pick<WebhookRow, 'id' | 'name' | 'created_at' | 'seq'>): void =>
       void insert.run(row.id, row.name, row.created_at, row.seq),
     get: (id: string): WebhookRow | null => get.get(id),

@@ -80,8 +80,8 @@ interface Audience {
 }
 
 /**
- * Otherwise a large organisation, whose members join one by one, would cause as many syncs as the
- * square of their number. A connection has at most as many members.
+ * Otherwise the members of a large organisation, who join one by one, would cause as many syncs as
+ * the square of their number. A connection has at most as many members.
  */
 const MOST_MARKED = 500
 

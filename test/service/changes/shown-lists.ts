@@ -47,7 +47,7 @@ async function changedSince({ account }: Reader, since: string): Promise<Readonl
 /**
  * Returns the lists that the server names as changed for each person after `change`, which must
  * include each list that shows something else.
- * @param gone people whose accounts `change` deletes
+ * @param gone people with accounts that `change` deletes
  */
 export async function listsChangedBy(
   people: readonly Reader[],

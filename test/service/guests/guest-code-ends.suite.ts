@@ -28,7 +28,7 @@ export function guestCodeEndsSuite(name: string, { newPlace, replicas }: Engine)
       await subject.close()
     })
 
-    /** Enrols a person whose session does not end with the clock. */
+    /** Enrols a person with a session that does not end with the clock. */
     async function newPerson(): Promise<Person> {
       const person = await enrol(subject.server)
       const { session_id: session } = person.enrolment.session
