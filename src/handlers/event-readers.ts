@@ -6,7 +6,7 @@
  * slow reader costs no memory. If events that it has not read are deleted meanwhile, the stream
  * ends with the event `overflow`.
  */
-import { EVENT_COMMENT, eventText } from '../api/event-stream.ts'
+import { eventText } from '../api/event-stream.ts'
 import { newPulledStream } from '../api/pulled-stream.ts'
 import { STREAM_EVENT } from '../api/live/catalogue.ts'
 import { timeAt } from '../api/fields.ts'
@@ -22,8 +22,6 @@ const BATCH = 200
 const GATHER_MS = 10
 /** How often it is checked whether readers still have access, in milliseconds. */
 const CHECK_MS = 500
-/** How often a silent stream has a comment, in checks. */
-const BEAT_CHECKS = 40
 
 /** A place in the events. */
 export interface Place {
@@ -139,7 +137,6 @@ export function newEventReaders(
   function stream(reader: Reader): AsyncIterable<Uint8Array> {
     const { wants, from } = reader
     let { seq } = from
-    let quietChecks = 0
     // A reader that reconnects before its first event needs a place too.
     let next: string | null =
       `retry: 1000\nid: ${idAt(seq)}\n\n${from.isGap ? textOf(missing(STREAM_EVENT.gap)) : ''}`
@@ -169,19 +166,15 @@ export function newEventReaders(
         end()
         return null
       }
-      const text = events() ?? (quietChecks >= BEAT_CHECKS ? EVENT_COMMENT : null)
-      if (text === null) return null
-      quietChecks = 0
-      return encoder.encode(text)
+      const text = events()
+      return text === null ? null : encoder.encode(text)
     }
 
     const { body, wake, end } = newPulledStream(take, () => exit(reader))
     enter(reader, {
       wake,
       check() {
-        quietChecks += 1
         if (!mayGoOn(reader)) end()
-        else if (quietChecks >= BEAT_CHECKS) wake()
       },
     })
     return body

@@ -1,19 +1,21 @@
 /**
  * Writes event streams (WHATWG HTML section 9.2), and detects clients that have disconnected.
  *
- * A client that half-closes its connection has either disconnected or still waits for the response,
- * as `nc -N` does. Only a write shows the difference, and a stream may have nothing to write for a
- * long time.
+ * Only a write shows that a connection is broken, and a stream may have nothing to write for a long
+ * time. Therefore comments are added between events.
  */
 import type { ServerResponse } from 'node:http'
 import { EVENT_COMMENT } from '../api/event-stream.ts'
 
+/** How often a comment is written, in milliseconds. */
+const BEAT_MS = 20_000
 /**
  * How often a comment is written to a half-closed client, in milliseconds.
  *
- * If the client has disconnected, the second write fails.
+ * Such a client has either disconnected or still waits for the response, as `nc -N` does. If it has
+ * disconnected, the second write fails.
  */
-const EVERY_MS = 250
+const HALF_CLOSED_BEAT_MS = 250
 const END_OF_EVENT = /(?:\n\n|\r\n\r\n|\r\r)$/
 const DONE = { done: true, value: undefined } as const
 
@@ -28,9 +30,8 @@ type EventResponse = Pick<
 }
 
 /**
- * Writes the bytes of an event stream unchanged, and takes more only after they were sent. After
- * the client half-closes its connection, comments are added between events. If the client
- * disconnects, the stream is ended.
+ * Writes the bytes of an event stream unchanged, with comments between events, and takes more only
+ * after they were sent. If the client disconnects, the stream is ended.
  *
  * A pipeline of streams would need twice the memory, and an account server has a stream for each
  * device.
@@ -45,16 +46,17 @@ export async function writeEvents(
   const events = body[Symbol.asyncIterator]()
   /** The last four bytes, which is the length of the longest end of an event. */
   let last = '\n\n'
-  let asking: NodeJS.Timeout | undefined
   let closed: () => void = () => undefined
 
-  const ask = () => {
+  const beat = () => {
     // No comment is needed while the client has unread bytes, because they also test the
     // connection.
     if (END_OF_EVENT.test(last) && res.writableLength === 0) res.write(EVENT_COMMENT)
   }
-  const begin = () => {
-    asking = setInterval(ask, EVERY_MS)
+  let beats = setInterval(beat, BEAT_MS)
+  const beatFaster = () => {
+    clearInterval(beats)
+    beats = setInterval(beat, HALF_CLOSED_BEAT_MS)
   }
   const leave = () => {
     closed()
@@ -71,8 +73,8 @@ export async function writeEvents(
       res.once('drain', resolve)
     })
 
-  if (socket.readableEnded) begin()
-  else socket.once('end', begin)
+  if (socket.readableEnded) beatFaster()
+  else socket.once('end', beatFaster)
   res.once('close', leave)
   try {
     for (;;) {
@@ -85,8 +87,8 @@ export async function writeEvents(
     }
     res.end()
   } finally {
-    clearInterval(asking)
-    socket.off('end', begin)
+    clearInterval(beats)
+    socket.off('end', beatFaster)
     res.off('close', leave)
   }
 }

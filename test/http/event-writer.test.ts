@@ -1,7 +1,4 @@
-/**
- * Tests what an event stream delivers to a client that half-closed.
- * It delivers all of the stream, with comments only between events.
- */
+/** What the client of an event stream gets: all of the stream, and comments between events. */
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
@@ -53,8 +50,8 @@ function writerOf(t: TestContext, { isEnded = false, holds = 1 << 16 } = {}) {
     await setImmediate()
     return String(res.read() ?? '')
   }
-  const waits = () => {
-    t.mock.timers.tick(1000)
+  const waits = (ms = 1000) => {
+    t.mock.timers.tick(ms)
     return given()
   }
   const comes = (text: string) => {
@@ -65,10 +62,14 @@ function writerOf(t: TestContext, { isEnded = false, holds = 1 << 16 } = {}) {
 }
 const COMMENTS = /^(?::\n\n)+$/
 
-test('a client that keeps both ends open gets only the bytes of the stream', async (t) => {
+test('a client that keeps both ends open gets a comment every 20 seconds, between events', async (t) => {
   const { waits, comes } = writerOf(t)
-  assert.equal(await comes('data: one\n\n'), 'data: one\n\n')
-  assert.equal(await waits(), '')
+  assert.equal(await waits(19_999), '')
+  assert.equal(await waits(1), ':\n\n')
+  assert.equal(await comes('data: o'), 'data: o')
+  assert.equal(await waits(20_000), '')
+  assert.equal(await comes('ne\n\n'), 'ne\n\n')
+  assert.equal(await waits(20_000), ':\n\n')
 })
 
 for (const end of ['\n\n', '\r\n\r\n', '\r\r'])

@@ -11,9 +11,6 @@ export const HINT_EVENT = { open: 'open', changed: 'changed', error: 'error' } a
 export const HINT_SOURCES = ['process', 'messages', 'comparison'] as const
 export type HintSource = (typeof HINT_SOURCES)[number]
 
-/** How often a stream has at least one line, in milliseconds. A silent stream is broken. */
-export const HINT_BEAT_MS = 20_000
-
 /**
  * A stream that a device keeps open. Its events only say that something changed: the device then
  * asks what changed (`changes.read`) and verifies it as in any other sync. So a dishonest server

@@ -4,14 +4,13 @@
  */
 import { SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
 import { HINT_EVENT } from '../../api/device/hints.ts'
-import { EVENT_COMMENT, eventText } from '../../api/event-stream.ts'
+import { eventText } from '../../api/event-stream.ts'
 import { newPulledStream } from '../../api/pulled-stream.ts'
 
 const encoder = new TextEncoder()
 const event = (name: string, data: object) => encoder.encode(eventText(name, data))
 
 const OPEN = event(HINT_EVENT.open, {})
-const BEAT = encoder.encode(EVENT_COMMENT)
 
 export interface HintStream {
   readonly account: string
@@ -20,8 +19,6 @@ export interface HintStream {
   readonly body: AsyncIterable<Uint8Array>
   /** Reports changed parts to the reader. */
   readonly changed: (parts: readonly SyncPart[]) => void
-  /** Sends a comment, so that both sides detect a broken connection. */
-  readonly beat: () => void
   /** Ends the stream. Hints that the reader has not taken are dropped. */
   readonly end: () => void
 }
@@ -35,16 +32,14 @@ export function newHintStream(
   onEnd: (stream: HintStream) => void,
 ): HintStream {
   const due = new Set<SyncPart>()
-  let next: Uint8Array | null = OPEN
+  let isOpen = false
 
   /** Returns what the reader gets next; null if there is nothing yet. */
   function take(): Uint8Array | null {
-    const bytes = next ?? hint()
-    next = null
-    return bytes
-  }
-
-  function hint(): Uint8Array | null {
+    if (!isOpen) {
+      isOpen = true
+      return OPEN
+    }
     if (due.size === 0) return null
     const parts = SYNC_PARTS.filter((part) => due.delete(part))
     return event(HINT_EVENT.changed, { parts })
@@ -57,10 +52,6 @@ export function newHintStream(
     body,
     changed(parts) {
       for (const part of parts) due.add(part)
-      wake()
-    },
-    beat() {
-      next ??= BEAT
       wake()
     },
     end,
