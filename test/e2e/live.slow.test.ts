@@ -4,70 +4,13 @@
  * without hints these tests would wait in vain.
  */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { across } from '../cli/across.ts'
+import { test } from 'node:test'
 import { terminal } from '../cli/terminal.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { codeIn, hasCode, lettersIn } from '../service/letters.ts'
 import { freePort, startPostgres } from '../service/postgres.ts'
 import { until } from '../until.ts'
-import { type Json, caller, newToken } from './caller.ts'
-import { startDaemon } from './program.ts'
-import { login, startBalancer, startReplica } from './servers.ts'
-
-/** The account server, and the folder of the mails that it sends. */
-interface Place {
-  readonly url: string
-  readonly mailDir: string
-}
-
-/** Signs in a further device of a person, which the first device approves by the words of both. */
-async function loginFurther(
-  stateDir: string,
-  of: Place & { readonly email: string; readonly first: string },
-): Promise<void> {
-  const { url, mailDir, email, first } = of
-  const codes = async () => (await lettersIn(mailDir, email)).filter(hasCode)
-  const { length: before } = await codes()
-  const env = { SVC_BACKEND_URL: url }
-  const { login: signedIn, approve } = await across(
-    (typed) => terminal(stateDir)(['login', '--email', email], { env, person: typed }),
-    (typed) => terminal(first)(['device', 'approve'], { env, person: typed }),
-    () =>
-      until('the code', async () => {
-        const all = await codes()
-        return all.length > before ? codeIn(all.at(-1)!) : undefined
-      }),
-  )
-  assert.deepEqual([signedIn.code, approve.code], [0, 0], signedIn.err + approve.err)
-}
-
-/** Starts the daemon of a person, and waits until changes reach it by a stream. */
-async function person(t: TestContext, name: string, of: Place & { first?: string }) {
-  const stateDir = freshFolder(t)
-  const daemon = await startDaemon(stateDir, { SVC_BACKEND_URL: of.url })
-  t.after(() => daemon.end('SIGKILL'))
-  const email = `${name}@example.org`
-  const { first } = of
-  if (first === undefined) await login(stateDir, { server: of.url, mailDir: of.mailDir, email })
-  else await loginFurther(stateDir, { ...of, email, first })
-  const { token } = await newToken(daemon.address)
-  const call = caller(daemon.address, token)
-  const streams = async () => ((await call('GET /api/v1/status')) as Json).stream
-  await until(`the stream of ${name}`, async () => (await streams())?.state === 'open')
-  const isFound = async (path: string) => {
-    const answer = await fetch(daemon.address + path, {
-      headers: { Authorization: `Bearer ${token}` },
-    })
-    return answer.status === 200
-  }
-  const codeOf = (id: string) => isFound(`/api/v1/connections/${id}/code`)
-  /** Whether the device has the secret of a guest code. */
-  const hasGuest = (id: string) => isFound(`/api/v1/guest-codes/${id}/qr`)
-  const epochOf = async (id: string) =>
-    ((await call(`GET /api/v1/connections/${id}`)) as Json).epoch
-  return { stateDir, email, daemon, call, streams, codeOf, hasGuest, epochOf }
-}
+import { invited, person } from './person.ts'
+import { startBalancer, startReplica } from './servers.ts'
 
 test('an approval, a rotation, a second device, a guest code revoked on it, a removal and a killed replica reach the daemons without a requested sync', async (t) => {
   const postgres = await startPostgres()
@@ -85,16 +28,8 @@ test('an approval, a rotation, a second device, a guest code revoked on it, a re
 
   /** Ada opens a connection for Bob, and Bob approves. Resolves when both have words. */
   async function connect(name: string): Promise<string> {
-    const { id } = await ada.call('POST /api/v1/connections', {
-      name,
-      invite: [{ email: bob.email }],
-    })
-    const invited = async () => {
-      const { received } = (await bob.call('GET /api/v1/invitations')) as Json
-      return received.find((one: Json) => one.connection_id === id)
-    }
-    const invitation = await until('the invitation', invited)
-    await bob.call(`POST /api/v1/invitations/${invitation.id}/approve`)
+    const { id: invitation, connection_id: id } = await invited(ada, bob, name)
+    await bob.call(`POST /api/v1/invitations/${invitation}/approve`)
     await until('the words of Bob', () => bob.codeOf(id))
     await until('the words of Ada', () => ada.codeOf(id))
     return id
