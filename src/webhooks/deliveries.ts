@@ -45,6 +45,8 @@ export interface DeliveryContext {
   readonly network: Network
   readonly timers: Timers
   readonly log: Log
+  /** Called after a webhook was given up, so that a report of it is planned. */
+  readonly onGivenUp: () => void
   /** Aborted when the daemon stops. */
   readonly stopping: AbortSignal
 }
@@ -229,11 +231,11 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
     if (status === GONE || at - since >= GIVE_UP_MS) {
       of.transaction(() => {
         rows.failed(id, { attempts, failing_since: since, next_at: null })
-        rows.giveUp(id)
+        rows.giveUp(id, events.append('webhook.given_up', { webhook_id: id, name: row.name }))
         rows.record(id, { ...base, state: 'failed', next_at: null })
-        events.append('webhook.given_up', { webhook_id: id, name: row.name })
       })
       log('warn', 'webhook given up', { webhook: id, event: event.id, attempts, status, error })
+      of.onGivenUp()
       return
     }
     const { retryAfterMs } = outcome

@@ -18,6 +18,7 @@ import { AppError } from '../errors.ts'
 import type { WebhookRow } from '../state/webhooks.ts'
 import { attempt } from './attempt.ts'
 import { type DeliveryContext, newDeliveries } from './deliveries.ts'
+import { type WebhookNotifier, newReports } from './reports.ts'
 import { type Settings, storeSettings } from './settings.ts'
 import { newWebhookSecret } from './signature.ts'
 import { faultOfUrl } from './target.ts'
@@ -31,6 +32,8 @@ type By = Pick<Caller, 'token' | 'scope'>
 export interface Webhooks {
   /** Begins to deliver events. Until then, webhooks are only stored. */
   start(): void
+  /** Reports given-up webhooks to the account server. Never throws. */
+  report(account: WebhookNotifier): Promise<void>
   /** Returns the webhooks that a caller may see, newest first. */
   list(by: By): Webhook[]
   /**
@@ -127,6 +130,8 @@ export function newWebhooks(of: DeliveryContext): Webhooks {
 
   return {
     start: () => deliveries.start(),
+
+    report: newReports(of, deliveries),
 
     list: (by) =>
       rows.all().flatMap((row) => {
