@@ -30,6 +30,8 @@ const GIVE_UP_MS = 3 * 24 * 3_600_000
 const PAUSE_MS = 60_000
 /** How long events that are not wanted are passed only in memory, in milliseconds. */
 const STORE_MS = 60_000
+/** How often it is checked whether a delivery may go on, in milliseconds. */
+const CHECK_MS = 500
 /** 410: the receiver wants no further events (RFC 9110 section 15.5.11). */
 const GONE = 410
 
@@ -93,6 +95,11 @@ export interface Deliveries {
   standing(id: string): Settings | null
   /** Deletes a webhook and all that belongs to it. */
   end(id: string): void
+  /**
+   * Makes one attempt to deliver an event. It ends as `closed` when the webhook is deleted or its
+   * token ends.
+   */
+  attempt(id: string, settings: Settings, event: ShownEvent): Promise<Attempted>
 }
 
 /** Creates the deliveries of a daemon. Nothing is sent before `start`. */
@@ -214,6 +221,28 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
     return next === null ? null : { row, settings, ...next }
   }
 
+  async function attemptWhileStanding(
+    id: string,
+    settings: Settings,
+    event: ShownEvent,
+  ): Promise<Attempted> {
+    const ending = new AbortController()
+    const checkLater = (): (() => void) =>
+      timers.after(CHECK_MS, () => {
+        guarded(() => {
+          if (rows.get(id) === null || standing(id) === null) ending.abort()
+        })
+        cancel = checkLater()
+      })
+    let cancel = checkLater()
+    try {
+      const signal = AbortSignal.any([stopping, ending.signal])
+      return await attempt(settings, event, { ...of, signal })
+    } finally {
+      cancel()
+    }
+  }
+
   /** Stores the outcome of an attempt. */
   function store(id: string, { event, seq, row }: Next, outcome: Attempted): void {
     const at = timers.now()
@@ -257,7 +286,7 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
         lane.isRunning = false
         return
       }
-      const outcome = await attempt(next.settings, next.event, { ...of, signal: stopping })
+      const outcome = await attemptWhileStanding(id, next.settings, next.event)
       if (stopping.aborted) return
       // The webhook may have been deleted or changed meanwhile.
       const row = rows.get(id)
@@ -311,5 +340,6 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
     },
     standing,
     end,
+    attempt: attemptWhileStanding,
   }
 }
