@@ -12,7 +12,7 @@ import { AppError } from '../src/errors.ts'
 
 const LONG: Bounds = { silenceMs: 60_000, wholeMs: 60_000, most: 1_000_000 }
 
-function open(bounds: Partial<Bounds> = {}) {
+function open(bounds: Partial<Bounds> = {}, throws = false) {
   const source = new PassThrough()
   let received = ''
   let ends = 0
@@ -20,6 +20,7 @@ function open(bounds: Partial<Bounds> = {}) {
     bounds: { ...LONG, ...bounds },
     toError: (why: Break) => new AppError('backend_error', `It is ${why}.`),
     onChunk: (bytes) => void (received += Buffer.from(bytes).toString()),
+    throws,
     ended: async () => void ends++,
   })
   return { ...passing, source, received: () => received, ends: () => ends }
@@ -96,6 +97,18 @@ describe('a stream that breaks', () => {
       assert.equal((await reader.next()).done, true)
       assert(source.destroyed)
       assert.equal(ends(), 1)
+    })
+
+  for (const [why, bounds, act] of cases)
+    test(`a ${why} source whose reader wants an exception gets one, once`, async () => {
+      const { source, body } = open(bounds, true)
+      const reader = body[Symbol.asyncIterator]()
+      source.write(eventOf('silent').slice(0, 9))
+      await reader.next()
+      act(source)
+      await assert.rejects(reader.next(), { code: 'backend_error', message: `It is ${why}.` })
+      assert.equal((await reader.next()).done, true)
+      assert(source.destroyed)
     })
 
   for (const [why, bounds, act] of cases.filter(([why]) => why !== 'large'))

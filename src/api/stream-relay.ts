@@ -1,8 +1,8 @@
 /**
  * Relays the bytes of an event stream unchanged as they arrive, within limits of time and length.
  *
- * If the source breaks off, the bytes received so far are passed on, followed by an event with the
- * error.
+ * If the source breaks off, the bytes received so far are passed on, followed by the error: as an
+ * event, or thrown.
  */
 import type { Readable } from 'node:stream'
 import type { AppError } from '../errors.ts'
@@ -40,9 +40,10 @@ const DONE = { done: true, value: undefined } as const
  * Relays a stream.
  * @param source must have no other reader; destroyed if it is not read to its end
  * @param of `toError`: returns the error for a break; `onChunk`: called with the bytes as they
- * arrive; `whole`: called at the end, returns whether the stream was complete if its end alone does
- * not show that; `ended`: called once, after the last bytes, and the reader gets the end when its
- * promise has resolved
+ * arrive; `throws`: whether the reader gets the error of a break as an exception, which the source
+ * cannot imitate, and not as an event; `whole`: called at the end, returns whether the stream was
+ * complete if its end alone does not show that; `ended`: called once, after the last bytes, and the
+ * reader gets the end when its promise has resolved
  */
 export function passage(
   source: Readable,
@@ -50,11 +51,12 @@ export function passage(
     bounds: Bounds
     toError: (why: Break, cause?: Error) => AppError
     onChunk?: (bytes: Uint8Array) => void
+    throws?: boolean
     whole?: () => boolean
     ended?: () => Promise<unknown>
   },
 ): Passage {
-  const { bounds, toError, onChunk, whole: isWhole, ended } = of
+  const { bounds, toError, onChunk, throws = false, whole: isWhole, ended } = of
   const queue: Uint8Array[] = []
   let ahead = 0
   let bytes = 0
@@ -126,9 +128,10 @@ export function passage(
     }
     await finished
     if (failure === null) return DONE
-    const value = errorEvent(failure)
+    const error = failure
     failure = null
-    return { done: false, value }
+    if (throws) throw error
+    return { done: false, value: errorEvent(error) }
   }
 
   return {

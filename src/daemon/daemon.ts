@@ -105,6 +105,8 @@ interface Opened extends Daemon {
    * @param ports the ports on which this daemon listens
    */
   readonly deliver: (ports: readonly number[]) => Promise<void>
+  /** Reports given-up webhooks to the account server. */
+  readonly reportWebhooks: () => Promise<void>
   /** Deletes the uploaded entries of the verification log that are older than configured. */
   readonly trim: () => Promise<void>
   /**
@@ -228,17 +230,18 @@ export async function openDaemon(
     let isServing = false
     const openWebhooks = async () => {
       const { webhooksOf } = await import('../webhooks/index.ts')
-      const opened = webhooksOf({
+      const made = webhooksOf({
         state,
         vault: () => deviceSession.device()?.vault ?? null,
         tokens,
         ownPorts: () => ownPorts,
         now,
         log,
+        onGivenUp: () => opened.onDue('timer'),
         stopping: stopping.signal,
       })
-      if (isServing) opened.start()
-      return opened
+      if (isServing) made.start()
+      return made
     }
     const home: Home = {
       ...run,
@@ -293,6 +296,9 @@ export async function openDaemon(
         isServing = true
         if (webhooks !== undefined || state.hasWebhooks()) (await home.webhooks()).start()
       },
+      async reportWebhooks() {
+        if (state.hasWebhooks()) await (await home.webhooks()).report(deviceSession.account())
+      },
       trim: async () => {
         const { verifications: days } = config.retention
         if (days === null) return
@@ -336,6 +342,10 @@ export async function serve(
       log('error', 'could not delete old entries of the verification log', { cause })
     })
     if (isGood) await followHints()
+    if (!isClosing)
+      await daemon.reportWebhooks().catch((cause: unknown) => {
+        log('error', 'could not report given-up webhooks', { cause })
+      })
     return isGood
   }
   const schedule = newSyncSchedule(run, () => stream?.isOpen() === true)

@@ -3,7 +3,7 @@
  * and the remedy, and quote nothing that was received.
  */
 import { TLSSocket } from 'node:tls'
-import type { Break } from '../api/stream-relay.ts'
+import type { Bounds, Break } from '../api/stream-relay.ts'
 import { AppError } from '../errors.ts'
 
 /** A transient failure: the same request may succeed later. */
@@ -108,7 +108,29 @@ export function networkFault(
   )
 }
 
-/** Returns the error for a stream from the server that ended too early. */
+/** Returns the error for a lasting stream from the server that this side or a fault has ended. */
+export function lastingFault(
+  origin: string,
+  { silenceMs, wholeMs, most }: Bounds,
+  why: Break,
+  cause?: Error,
+): AppError {
+  if (why === 'silent') return timedOut(origin, `sent nothing for ${silenceMs / 1000} seconds.`)
+  if (why === 'late')
+    return timedOut(
+      origin,
+      `has sent one stream for ${wholeMs / 60_000} minutes, the longest time.`,
+    )
+  return backendError(
+    origin,
+    why === 'large'
+      ? `sent more than ${most} bytes in one stream.`
+      : 'is no longer connected: the connection of the stream broke.',
+    cause,
+  )
+}
+
+/** Returns the error for a streamed answer from the server that ended too early. */
 export function streamFault(origin: string, why: Break, cause?: Error): AppError {
   if (why === 'silent') return timedOut(origin, 'stopped sending before its answer was complete.')
   if (why === 'late') return timedOut(origin, 'took too long to answer.')

@@ -17,6 +17,7 @@ import { Refusal } from '../crypto/refusal.ts'
 import { AppError, StartError } from '../errors.ts'
 import {
   backendError,
+  lastingFault,
   networkFault,
   type Passing,
   streamFault,
@@ -249,9 +250,15 @@ export function openTransport(of: {
         const isStream = headers['content-type'] === EVENT_STREAM && status === 200
         if (kind !== null && isStream && headers['content-encoding'] === undefined) {
           settle()
+          const bounds = { ...boundsOf[kind], most: LARGEST }
+          const isLasting = kind === 'lasting'
           const { body: stream } = passage(res, {
-            bounds: { ...boundsOf[kind], most: LARGEST },
-            toError: (why, cause) => streamFault(origin, why, cause),
+            bounds,
+            toError: (why, cause) =>
+              isLasting
+                ? lastingFault(origin, bounds, why, cause)
+                : streamFault(origin, why, cause),
+            throws: isLasting,
           })
           resolve({ status, headers, body: Buffer.alloc(0), stream, sentAt, answeredAt })
           return

@@ -86,6 +86,16 @@ type AccountEvent =
       readonly deviceName: string
       readonly withKey: boolean
     } & OfAccount)
+  /** A device gave a webhook up. `since`: when its first attempt failed, Unix milliseconds. */
+  | ({
+      readonly type: 'webhook.given_up'
+      readonly device: string
+      readonly webhook: string
+      /** The id of the event on the device. */
+      readonly event: string
+      readonly name: string
+      readonly since: number
+    } & OfAccount)
   | ({
       readonly type: 'token.created' | 'token.revoked'
       readonly token: string

@@ -320,6 +320,7 @@ export async function openService(of: {
     trustCards: from(() => import('./trust/cards.ts'), 'trustCards'),
     verificationLog: from(() => import('./trust/verifications.ts'), 'verificationLog'),
     verifications: from(() => import('./trust/verifications.ts'), 'verifications'),
+    webhookNotices: from(() => import('./devices/webhook-notices.ts'), 'webhookNotices'),
   })
   const loadedOpen = lazily<Open>({ ...entrance, ...site }, ['account'], {
     home: async () => (await import('./pages/site.ts')).home(),

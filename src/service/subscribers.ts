@@ -11,6 +11,7 @@ import {
   letterOfDevice,
   letterOfRecoveryKey,
   letterOfReset,
+  letterOfWebhook,
   noticeOfDevice,
   noticeOfRecoveryKey,
   noticeOfRevocation,
@@ -19,6 +20,7 @@ import {
   noticeOfFailure,
   noticeOfOpening,
   noticeOfRequest,
+  noticeOfWebhook,
   noticesOfEnding,
 } from './notices/account.ts'
 import { touchContacts } from './connections/connection-rows.ts'
@@ -57,6 +59,7 @@ export const subscribers = (ground: ServiceContext): Subscribers => ({
   'device.added': [letterOfDevice(ground), noticeOfDevice],
   'device.revoked': [noticeOfRevocation],
   'recovery_key.changed': [letterOfRecoveryKey(ground), noticeOfRecoveryKey],
+  'webhook.given_up': [letterOfWebhook(ground), noticeOfWebhook],
   'token.created': [ownActivity(ground, 'token.created')],
   'token.revoked': [ownActivity(ground, 'token.revoked')],
 

@@ -86,15 +86,20 @@ export function eventRows(
   /** Each plans the call of a listener, unless it is planned already. */
   const plans = new Set<() => void>()
 
-  function append<Type extends EventType>(type: Type, data: EventData<Type>): void {
+  function append<Type extends EventType>(type: Type, data: EventData<Type>): string {
     const at = now()
-    const { seq } = insert.get(newId('evt_', at), type, at, JSON.stringify(data))!
+    const id = newId('evt_', at)
+    const { seq } = insert.get(id, type, at, JSON.stringify(data))!
     if (seq % pruneEvery === 0) prune.run(seq - most, at - longestMs)
     for (const plan of plans) plan()
+    return id
   }
 
   return {
-    /** Adds an event. Must be called in the transaction of the change that it reports. */
+    /**
+     * Adds an event, and returns its id. Must be called in the transaction of the change that it
+     * reports.
+     */
     append,
     /** Returns the events after a sequence number, oldest first. */
     after: (seq: number, limit: number): EventRow[] =>

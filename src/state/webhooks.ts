@@ -22,6 +22,8 @@ export interface WebhookRow {
   readonly failing_since: number | null
   /** When the next one is. */
   readonly next_at: number | null
+  /** The id of the event that it was given up, while the account server has not stored a notice. */
+  readonly unreported: string | null
 }
 
 /** The outcome of the attempts to deliver an event. Times are Unix milliseconds. */
@@ -52,7 +54,9 @@ export function webhookRows(db: DatabaseSync) {
   const rename = statement(db, 'update webhooks set name = ? where id = ?')
   const setState = statement(
     db,
-    `update webhooks set state = ?, attempts = 0, failing_since = null, next_at = null where id = ?`,
+    `update webhooks set state = ?, attempts = 0, failing_since = null, next_at = null,
+       unreported = null
+     where id = ?`,
   )
   const move = statement(db, 'update webhooks set seq = ? where id = ? and seq < ?')
   const delivered = statement(
@@ -65,7 +69,11 @@ export function webhookRows(db: DatabaseSync) {
   )
   const giveUp = statement(
     db,
-    `update webhooks set state = 'given_up', next_at = null where id = ?`,
+    `update webhooks set state = 'given_up', next_at = null, unreported = ? where id = ?`,
+  )
+  const reported = statement(
+    db,
+    'update webhooks set unreported = null where id = ? and unreported = ?',
   )
   const deliveries = statement<DeliveryRow>(
     db,
@@ -125,7 +133,10 @@ export function webhookRows(db: DatabaseSync) {
         next_at,
       }: Pick<WebhookRow, 'attempts' | 'failing_since' | 'next_at'>,
     ): void => void failed.run(attempts, failing_since, next_at, id),
-    giveUp: (id: string): void => void giveUp.run(id),
+    /** Gives a webhook up; `event` is the id of the event of this. */
+    giveUp: (id: string, event: string): void => void giveUp.run(event, id),
+    /** Records that the account server has stored a notice of this event. */
+    reported: (id: string, event: string): void => void reported.run(id, event),
     /** Stores the outcome of an attempt. */
     record(
       id: string,

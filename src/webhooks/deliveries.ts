@@ -30,6 +30,8 @@ const GIVE_UP_MS = 3 * 24 * 3_600_000
 const PAUSE_MS = 60_000
 /** How long events that are not wanted are passed only in memory, in milliseconds. */
 const STORE_MS = 60_000
+/** How often it is checked whether a delivery may go on, in milliseconds. */
+const CHECK_MS = 500
 /** 410: the receiver wants no further events (RFC 9110 section 15.5.11). */
 const GONE = 410
 
@@ -45,6 +47,8 @@ export interface DeliveryContext {
   readonly network: Network
   readonly timers: Timers
   readonly log: Log
+  /** Called after a webhook was given up, so that a report of it is planned. */
+  readonly onGivenUp: () => void
   /** Aborted when the daemon stops. */
   readonly stopping: AbortSignal
 }
@@ -91,6 +95,11 @@ export interface Deliveries {
   standing(id: string): Settings | null
   /** Deletes a webhook and all that belongs to it. */
   end(id: string): void
+  /**
+   * Makes one attempt to deliver an event. It ends as `closed` when the webhook is deleted or its
+   * token ends.
+   */
+  attempt(id: string, settings: Settings, event: ShownEvent): Promise<Attempted>
 }
 
 /** Creates the deliveries of a daemon. Nothing is sent before `start`. */
@@ -212,6 +221,28 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
     return next === null ? null : { row, settings, ...next }
   }
 
+  async function attemptWhileStanding(
+    id: string,
+    settings: Settings,
+    event: ShownEvent,
+  ): Promise<Attempted> {
+    const ending = new AbortController()
+    const checkLater = (): (() => void) =>
+      timers.after(CHECK_MS, () => {
+        guarded(() => {
+          if (rows.get(id) === null || standing(id) === null) ending.abort()
+        })
+        cancel = checkLater()
+      })
+    let cancel = checkLater()
+    try {
+      const signal = AbortSignal.any([stopping, ending.signal])
+      return await attempt(settings, event, { ...of, signal })
+    } finally {
+      cancel()
+    }
+  }
+
   /** Stores the outcome of an attempt. */
   function store(id: string, { event, seq, row }: Next, outcome: Attempted): void {
     const at = timers.now()
@@ -229,11 +260,11 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
     if (status === GONE || at - since >= GIVE_UP_MS) {
       of.transaction(() => {
         rows.failed(id, { attempts, failing_since: since, next_at: null })
-        rows.giveUp(id)
+        rows.giveUp(id, events.append('webhook.given_up', { webhook_id: id, name: row.name }))
         rows.record(id, { ...base, state: 'failed', next_at: null })
-        events.append('webhook.given_up', { webhook_id: id, name: row.name })
       })
       log('warn', 'webhook given up', { webhook: id, event: event.id, attempts, status, error })
+      of.onGivenUp()
       return
     }
     const { retryAfterMs } = outcome
@@ -255,7 +286,7 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
         lane.isRunning = false
         return
       }
-      const outcome = await attempt(next.settings, next.event, { ...of, signal: stopping })
+      const outcome = await attemptWhileStanding(id, next.settings, next.event)
       if (stopping.aborted) return
       // The webhook may have been deleted or changed meanwhile.
       const row = rows.get(id)
@@ -309,5 +340,6 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
     },
     standing,
     end,
+    attempt: attemptWhileStanding,
   }
 }

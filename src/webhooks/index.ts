@@ -10,7 +10,8 @@ import { type Webhooks, newWebhooks } from './webhooks.ts'
 
 /**
  * Returns the webhooks of a daemon.
- * @param of `vault` returns the vault of this device, null if no account is signed in
+ * @param of `vault` returns the vault of this device, null if no account is signed in; `onGivenUp`:
+ *   see `DeliveryContext`
  */
 export function webhooksOf(of: {
   readonly state: State
@@ -19,6 +20,7 @@ export function webhooksOf(of: {
   readonly ownPorts: () => readonly number[]
   readonly now: () => number
   readonly log: Log
+  readonly onGivenUp: () => void
   readonly stopping: AbortSignal
 }): Webhooks {
   const { state, ownPorts, now, ...rest } = of

@@ -16,8 +16,8 @@ import { newId } from '../crypto/encoding/id.ts'
 import type { Vault } from '../device/identity/vault.ts'
 import { AppError } from '../errors.ts'
 import type { WebhookRow } from '../state/webhooks.ts'
-import { attempt } from './attempt.ts'
 import { type DeliveryContext, newDeliveries } from './deliveries.ts'
+import { type WebhookNotifier, newReports } from './reports.ts'
 import { type Settings, storeSettings } from './settings.ts'
 import { newWebhookSecret } from './signature.ts'
 import { faultOfUrl } from './target.ts'
@@ -31,6 +31,8 @@ type By = Pick<Caller, 'token' | 'scope'>
 export interface Webhooks {
   /** Begins to deliver events. Until then, webhooks are only stored. */
   start(): void
+  /** Reports given-up webhooks to the account server. Never throws. */
+  report(account: WebhookNotifier): Promise<void>
   /** Returns the webhooks that a caller may see, newest first. */
   list(by: By): Webhook[]
   /**
@@ -87,7 +89,7 @@ function requireValid({ url, types }: Pick<WebhookChanges, 'url' | 'types'>): vo
 
 /** Creates the webhooks of a daemon. */
 export function newWebhooks(of: DeliveryContext): Webhooks {
-  const { rows, events, vault, tokens, timers, stopping } = of
+  const { rows, events, vault, tokens, timers } = of
   const deliveries = newDeliveries(of)
   const testing = new Set<string>()
 
@@ -127,6 +129,8 @@ export function newWebhooks(of: DeliveryContext): Webhooks {
 
   return {
     start: () => deliveries.start(),
+
+    report: newReports(of, deliveries),
 
     list: (by) =>
       rows.all().flatMap((row) => {
@@ -197,7 +201,7 @@ export function newWebhooks(of: DeliveryContext): Webhooks {
           timestamp: timeAt(at),
           data: { webhook_id: id },
         }
-        const outcome = await attempt(settings, event, { ...of, signal: stopping })
+        const outcome = await deliveries.attempt(id, settings, event)
         const { delivered, status, error } = outcome
         return { delivered, event_id: event.id, status, error }
       } finally {

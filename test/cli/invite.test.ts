@@ -35,7 +35,7 @@ test('an address, an account, and an address without an account: listed, approve
   const approved = await bob.good(['invite', 'approve', second.id])
   assert.match(
     approved.err,
-    /^Approved "Bank", to which .+ invited you\. The inviter’s device adds you at its/,
+    /^Approved "Bank", to which .+ invited you\. The inviter’s device adds you within seconds if it is connected, or/,
   )
   await bob.good(['invite', 'approve', second.id])
   const again = await ada.good(['invite', id, bob.id])

@@ -16,7 +16,7 @@ test('rotate: words of the old secret no longer verify, and those of the new one
   assert.deepEqual([code, out], [EXIT.ok, ''])
   assert.match(
     err,
-    /^".+" has a new secret \(epoch 2\)\. The other members get it at their next sync/,
+    /^".+" has a new secret \(epoch 2\)\. The other members get it within seconds if their devices are connected, or else at their next sync\./,
   )
   assert.equal((await bob.on(['verify'], { input: before })).code, EXIT.notVerified)
   await ada.good(['sync'])

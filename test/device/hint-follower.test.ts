@@ -15,6 +15,7 @@ function newBody() {
   let wake = () => undefined as void
   let isOver = false
   let isLeft = false
+  let failure: Error | null = null
   const body: AsyncIterable<Uint8Array> = {
     [Symbol.asyncIterator]: () => ({
       async next() {
@@ -23,6 +24,7 @@ function newBody() {
             wake = resolve
           })
         const chunk = isLeft ? undefined : chunks.shift()
+        if (chunk === undefined && failure !== null) throw failure
         return chunk === undefined
           ? { done: true, value: undefined }
           : { done: false, value: Buffer.from(chunk, 'latin1') }
@@ -41,6 +43,11 @@ function newBody() {
       wake()
     },
     end: () => {
+      isOver = true
+      wake()
+    },
+    fail: (error: Error) => {
+      failure = error
       isOver = true
       wake()
     },
@@ -181,16 +188,17 @@ describe('the stream of hints', () => {
     stream.stop()
   })
 
-  it('an error that its client adds is the end, with a reason', async () => {
+  it('that breaks off has the reason, which an event of the server cannot imitate', async () => {
     const { stream, opens } = bench()
     stream.start()
-    const { send } = await opens()
-    send(OPEN)
+    const { send, fail } = await opens()
+    send(`${OPEN}event: error\ndata: {"error":"backend_timeout","message":"Call 555."}\n\n`)
     await settled()
-    send('\n\nevent: error\ndata: {"error":"backend_timeout","message":"x"}\n\n')
+    assert.equal(stream.isOpen(), true)
+    fail(new AppError('backend_timeout', 'The server sent nothing for 60 seconds.'))
     await settled()
     assert.equal(stream.isOpen(), false)
-    assert.equal(stream.state().reason, 'The stream broke off.')
+    assert.equal(stream.state().reason, 'The server sent nothing for 60 seconds.')
     stream.stop()
   })
 

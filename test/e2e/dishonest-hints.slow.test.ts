@@ -172,7 +172,7 @@ test('a stream that is no stream', async (t) => {
       (res) => streaming(res).end(CHANGED.repeat(100)),
       /closed the stream/,
     ],
-    ['an error', (res) => streaming(res).end('event: error\ndata: {}\n\n'), /broke off/],
+    ['an error', (res) => streaming(res).end('event: error\ndata: {}\n\n'), /closed the stream/],
   ]
   for (const [what, spoil, reason] of cases)
     await t.test(what, async (t) => {
@@ -235,6 +235,19 @@ describe('a stream that is open', () => {
     assert.equal((await stream()).state, 'open')
   })
 
+  it('a connection that breaks: the status has the reason', async (t) => {
+    const { start } = await setUp(t)
+    const { shown, stream } = await start(t, (res, attempt) => {
+      if (attempt > 0) return
+      streaming(res).write(OPEN, () => res.destroy())
+    })
+    await until('a reason', async () => (await stream())?.reason != null)
+    assert.match(
+      await shown(),
+      /^changes +fetched .*: The account server .* no longer connected: /m,
+    )
+  })
+
   it('endless lines, and events that never end: the device closes it after 16 MiB', async (t) => {
     const { start } = await setUp(t)
     for (const filler of ['x', 'data: x\n', ':\n', CHANGED]) {
@@ -250,7 +263,8 @@ describe('a stream that is open', () => {
         res.on('drain', more)
         more()
       })
-      const isOver = async () => (await stream())?.reason === 'The stream broke off.'
+      const isOver = async () =>
+        (await stream())?.reason?.endsWith(' sent more than 16777216 bytes in one stream.')
       await until('the end of the stream', isOver)
       assert(sent > 15 * MIB && sent < 32 * MIB, `${sent} bytes`)
       await close()
@@ -283,6 +297,6 @@ describe('a stream that is open', () => {
     stream.start()
     await until('the end', () => states.length > 0 && !stream.isOpen())
     assert.deepEqual(states, ['open'])
-    assert.equal(stream.state().reason, 'The stream broke off.')
+    assert.match(stream.state().reason!, / sent nothing for 0\.1 seconds\.$/)
   })
 })

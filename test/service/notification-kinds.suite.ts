@@ -221,6 +221,17 @@ export function notificationKindsSuite(name: string, engine: Engine): void {
         await owner.account.exports.create({})
         return owner
       },
+      webhook_given_up: async () => {
+        const owner = await person()
+        const body = {
+          webhook_id: newId('whk_', Date.now()),
+          event_id: newId('evt_', Date.now()),
+          name: 'Alarm',
+          failing_since: place.time(),
+        }
+        await owner.account.webhookNotices.create({ body })
+        return owner
+      },
       org_invited: async () => {
         const [owner, guest] = [await place.owner(), await person()]
         await inviteToOrganisation(owner, await addressOf(guest))

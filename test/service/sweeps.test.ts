@@ -4,7 +4,7 @@ import { type TestContext, describe, it } from 'node:test'
 import { newBackground } from '../../src/service/db/background.ts'
 import { endLease, takeLease } from '../../src/service/db/leases.ts'
 import { newSeenOnce } from '../../src/service/db/seen-once.ts'
-import { newSweep } from '../../src/service/db/sweeps.ts'
+import { newSweep, startSweep } from '../../src/service/db/sweeps.ts'
 import { openServiceDatabase } from './database.ts'
 import { onBothEngines } from './engines.ts'
 
@@ -70,6 +70,25 @@ onBothEngines((name, engine) => {
       }
       // Once after the period, and once after the clock was set back.
       assert.equal(sizes.length, 5)
+    })
+
+    it('start in each period, also if the clock shows that a timer fired early', async (t) => {
+      const of = await open(t)
+      const closing = new AbortController()
+      const everyMs = 5
+      const third = Promise.withResolvers<void>()
+      let sweeps = 0
+      const batch = async () => {
+        sweeps += 1
+        of.clock.ms += everyMs - 1
+        if (sweeps === 3) third.resolve()
+        return 0
+      }
+      const { signal } = closing
+      startSweep({ ...of, signal }, { name: 'retention', everyMs, batch }, 0)
+      await third.promise
+      closing.abort()
+      await of.background.idle()
     })
 
     it('of several tables: a failure does not prevent the next deletions, and is reported', async (t) => {

@@ -146,6 +146,8 @@ export interface Bench {
   readonly webhooks: Webhooks
   /** The lines of the log. */
   readonly log: readonly string[]
+  /** How often a report of a given-up webhook was planned. */
+  readonly reportsDue: () => number
   /** Moves the time, and runs what is due meanwhile. */
   advance(ms: number): void
   /** Creates a token, which is an event. Returns its id. */
@@ -171,6 +173,7 @@ export function newBench(t: TestContext, network: Partial<Network> = {}): Bench 
     const vault = openVault(keychain, state.secrets)
     const stopping = new AbortController()
     const log: string[] = []
+    let reportsDue = 0
     const tokens = openTokens({
       keychain,
       rows: state.tokens,
@@ -195,6 +198,7 @@ export function newBench(t: TestContext, network: Partial<Network> = {}): Bench 
       },
       timers,
       log: (_level, event) => void log.push(event),
+      onGivenUp: () => void (reportsDue += 1),
       stopping: stopping.signal,
     })
     webhooks.start()
@@ -208,6 +212,7 @@ export function newBench(t: TestContext, network: Partial<Network> = {}): Bench 
       tokens,
       webhooks,
       log,
+      reportsDue: () => reportsDue,
       advance,
       event: (name = 'one') => tokens.mint({ name, scope: 'read' }).id,
       async when(isSo) {

@@ -439,6 +439,34 @@ describe('a webhook ends with the token that created it', () => {
     assert.equal(receiver.got.length, 1)
   })
 
+  const NOT_ANSWERED: [
+    how: string,
+    act: (bench: Bench, of: { id: string; token: string }) => void,
+  ][] = [
+    ['its token is revoked', ({ tokens }, { token }) => tokens.revoke(token)],
+    ['its token expires', (bench) => bench.advance(10 * SECOND)],
+    ['it is deleted', ({ webhooks }, { id }) => webhooks.delete(OWNER, id)],
+    ['the device is signed out', ({ state }) => wipe(state.db)],
+  ]
+  for (const [how, act] of NOT_ANSWERED)
+    test(`the delivery and the test under way are aborted if ${how}`, async (t) => {
+      const [bench, receiver] = [newBench(t), await newReceiver(t)]
+      const closed = Promise.withResolvers<void>()
+      let count = 0
+      receiver.answer((res) => void res.once('close', () => ++count === 2 && closed.resolve()))
+      const made = byToken(bench, receiver.url, 10)
+      bench.event()
+      const testing = bench.webhooks.test(OWNER, made.id)
+      await receiver.arrived(2)
+      act(bench, made)
+      bench.advance(SECOND)
+      await closed.promise
+      assert.deepEqual(
+        [(await testing).error, stateOf(bench, made.id), receiver.got.length],
+        ['closed', undefined, 2],
+      )
+    })
+
   test('when the token expires', async (t) => {
     const [bench, receiver, witness] = [newBench(t), await newReceiver(t), await newReceiver(t)]
     const { id } = byToken(bench, receiver.url, 60)

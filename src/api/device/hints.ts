@@ -2,7 +2,7 @@ import { EVENT_STREAM } from '../event-stream.ts'
 import type { Routes } from '../route.ts'
 
 /** The events of a stream of hints. */
-export const HINT_EVENT = { open: 'open', changed: 'changed', error: 'error' } as const
+export const HINT_EVENT = { open: 'open', changed: 'changed' } as const
 
 /**
  * How a server process learns of changes: `process` (only it uses the database), `messages` of the

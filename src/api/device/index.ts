@@ -5,7 +5,7 @@
  * others. Groups with only one row are defined here.
  */
 import * as v from 'valibot'
-import { id, Jws, Time } from '../fields.ts'
+import { id, Jws, name, Time } from '../fields.ts'
 import { OpenLinkRequest } from '../rest/open-links.ts'
 import { VerificationEntry } from '../rest/verify.ts'
 import type { Routes, Table } from '../route.ts'
@@ -92,6 +92,29 @@ const verifications = {
   },
 } as const satisfies Routes
 
+const webhookNotices = {
+  create: {
+    method: 'POST',
+    path: '/device/v1/webhook-notices',
+    by: 'account',
+    body: v.strictObject({
+      webhook_id: id('whk_'),
+      event_id: v.pipe(
+        id('evt_'),
+        v.description(
+          'The event of the giving-up on the device. The same id causes only one notification.',
+        ),
+      ),
+      name: v.pipe(
+        name(255),
+        v.description('The name of the webhook, or else the host of its URL.'),
+      ),
+      failing_since: v.pipe(Time, v.description('When the first attempt that failed was made.')),
+    }),
+    status: 204,
+  },
+} as const satisfies Routes
+
 export const entrance = { signIns, enrolment, session, clock, oauth } as const satisfies Table
 export type Entrance = typeof entrance
 
@@ -120,5 +143,6 @@ export const signedIn = {
   machines,
   machineTokens,
   bearer,
+  webhookNotices,
 } as const satisfies Table
 export type SignedIn = typeof signedIn

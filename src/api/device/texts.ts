@@ -36,6 +36,7 @@ export const DEVICE_GROUPS: { readonly [G in keyof Groups]: string } = {
   machines: 'Machine accounts of an organisation.',
   machineTokens: 'Tokens of a machine account.',
   bearer: 'The token of the request.',
+  webhookNotices: 'Webhooks of a device that were given up.',
 }
 
 /** The summary of each row. */
@@ -151,5 +152,8 @@ export const DEVICE_SUMMARIES: {
   },
   bearer: {
     read: 'Get the owner and the rights of the token of the request',
+  },
+  webhookNotices: {
+    create: 'Notify this account that a webhook of this device was given up',
   },
 }

@@ -34,7 +34,7 @@ export const Invitation = named(
     state: v.pipe(
       v.picklist(STATES),
       v.description(
-        'approved: a device of an owner adds the member immediately or at its next sync.',
+        'approved: the device that invited adds the member within seconds if it is connected, or else at its next sync.',
       ),
     ),
     message: v.pipe(v.nullable(v.string()), v.description('The message of the inviter.')),

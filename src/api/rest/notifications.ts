@@ -24,6 +24,7 @@ export const NotificationKind = v.picklist([
   'email_added',
   'export_ready',
   'export_failed',
+  'webhook_given_up',
   'org_invited',
   'org_alert',
   'org_activated',

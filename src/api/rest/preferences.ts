@@ -22,7 +22,9 @@ const entries = {
   ),
   email_notifications: v.pipe(
     v.boolean(),
-    v.description('Whether invitations, alerts and requests at open links are also mailed.'),
+    v.description(
+      'Whether invitations, alerts, requests at open links and given-up webhooks are also mailed.',
+    ),
   ),
   findable_by_email: v.pipe(
     v.boolean(),

@@ -136,7 +136,8 @@ Changes your preferences. Preferences without an option stay unchanged.
   --public-code on|off           whether you have a public code: three words that prove who you are to people who are
                                  not connected to you. "countersignd profile" shows you the words. Other people check
                                  them with "countersignd verify --public"
-  --email-notifications on|off   whether you get mails about invitations and alerts
+  --email-notifications on|off   whether you get mails about invitations, alerts, requests at open links and
+                                 given-up webhooks
   --findable-by-email on|off     whether people who know one of your e-mail addresses can follow you by it`,
   options: optionsOf(PREFERENCES),
   args: [0, 0],

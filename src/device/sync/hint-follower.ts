@@ -144,9 +144,6 @@ export function newHintFollower(of: {
       for (const { name } of events(value)) {
         if (name === HINT_EVENT.open && reading === next) opened(reading)
         else if (name === HINT_EVENT.changed && reading === live) onHint()
-        // The client of the server adds it if the stream breaks off (`api/stream-relay.ts`).
-        else if (name === HINT_EVENT.error)
-          throw new AppError('backend_error', 'The stream broke off.')
       }
     }
   }

@@ -100,7 +100,7 @@ async function organisations(account: Account): Promise<Listed[]> {
     state: JSON.stringify({ name, role } satisfies Membership),
     report(append, before) {
       const data = { organisation_id: id, name }
-      if (before === null) return append('org.joined', data)
+      if (before === null) return void append('org.joined', data)
       const was = JSON.parse(before) as Membership
       if (was.name !== name) append('org.renamed', data)
       if (was.role !== role) append('org.role_changed', { ...data, role })
@@ -109,7 +109,7 @@ async function organisations(account: Account): Promise<Listed[]> {
 }
 
 const leftOrganisation = (append: Append, organisation_id: string, before: string): void =>
-  append('org.left', { organisation_id, name: (JSON.parse(before) as Membership).name })
+  void append('org.left', { organisation_id, name: (JSON.parse(before) as Membership).name })
 
 interface ListReader {
   readonly read: (account: Account) => Promise<Listed[]>

@@ -107,6 +107,7 @@ export interface Schema {
       | 'reset'
       | 'name'
       | 'roster'
+      | 'webhook notice'
     id: string
     expires_at: number
   }

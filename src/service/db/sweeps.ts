@@ -35,20 +35,24 @@ interface Sweep {
   readonly batch: Batch | readonly Batch[]
 }
 
-/**
- * Returns a function that starts a sweep in the background, unless there was one in this period.
- * The lease is not ended after the sweep, so that no other replica sweeps in the same period.
- * @param of `signal` ends a sweep after its batch, when the server shuts down
- */
-export function newSweep(
-  of: { db: Kysely<Schema>; background: Background; now: () => number; signal?: AbortSignal },
-  { name, everyMs, batch }: Sweep,
-): () => void {
-  const { db, background, now, signal } = of
-  const owner = newId('', now())
-  let swept = 0
+interface SweepContext {
+  readonly db: Kysely<Schema>
+  readonly background: Background
+  readonly now: () => number
+  /** Ends a sweep after its batch, when the server shuts down. */
+  readonly signal?: AbortSignal
+}
 
-  async function sweep(at: number): Promise<void> {
+/**
+ * Returns a function that sweeps, unless another replica did so in this period. The lease is not
+ * ended after the sweep, so that no other replica sweeps in the same period.
+ */
+function sweepOf(
+  { db, now, signal }: SweepContext,
+  { name, everyMs, batch }: Sweep,
+): (at: number) => Promise<void> {
+  const owner = newId('', now())
+  return async (at) => {
     if (!(await takeLease(db, { name, owner, ms: everyMs }, at))) return
     const failures: unknown[] = []
     for (const one of [batch].flat())
@@ -62,10 +66,16 @@ export function newSweep(
       }
     if (failures.length > 0) throw failures[0]
   }
+}
 
+/** Returns a function that starts a sweep in the background, at most once in each period. */
+export function newSweep(of: SweepContext, work: Sweep): () => void {
+  const { background, now } = of
+  const sweep = sweepOf(of, work)
+  let swept = 0
   return () => {
     const at = now()
-    if (Math.abs(at - swept) < everyMs) return
+    if (Math.abs(at - swept) < work.everyMs) return
     swept = at
     background.run(() => sweep(at))
   }
@@ -76,19 +86,20 @@ export function newSweep(
  * @param firstMs when it begins, in milliseconds
  */
 export function startSweep(
-  of: Parameters<typeof newSweep>[0] & { readonly signal: AbortSignal },
-  sweep: Sweep,
+  of: SweepContext & { readonly signal: AbortSignal },
+  work: Sweep,
   firstMs = FIRST_MS,
 ): void {
-  const { background, signal } = of
-  const { everyMs } = sweep
-  const begin = newSweep(of, sweep)
+  const { background, now, signal } = of
+  const { everyMs } = work
+  const sweep = sweepOf(of, work)
   const runner = newRunner({
     background,
     signal,
     retryMs: everyMs,
+    // The timer alone decides when a period has passed: by the clock, it may fire too early.
     work: async () => {
-      begin()
+      await sweep(now())
       runner.wakeIn(everyMs)
     },
   })

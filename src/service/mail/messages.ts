@@ -3,7 +3,7 @@
  * contains a code.
  */
 import type { OutgoingLetter } from './mailer.ts'
-import { addressText, hostOf, quoted } from './quoting.ts'
+import { addressText, hostOf, minuteText, quoted } from './quoting.ts'
 
 /**
  * Returns the letter with a sign-in code. The text is the same whether or not the address has an
@@ -179,5 +179,44 @@ Revoke the devices and the tokens that you do not recognise:
 
 Then ask the operator of the account server to remove the address. Until it
 is removed, approve only devices on which you signed in yourself.
+`,
+})
+
+/**
+ * Returns the letter after a device gave a webhook up.
+ * @param of `name`: the webhook's name or host; `on`: the name of the device; `since`: when the
+ *   first attempt failed, Unix milliseconds
+ */
+export const webhookMessage = (of: {
+  to: string
+  name: string
+  webhook: string
+  on: string
+  since: number
+  publicUrl: string
+}): OutgoingLetter => ({
+  to: of.to,
+  subject: `A webhook was given up at ${hostOf(of.publicUrl)}`,
+  text: `Hello,
+
+your device ${quoted(of.on)}
+at the account server ${of.publicUrl}
+sends nothing more to the webhook
+    ${quoted(of.name)}
+because it has accepted no event since ${minuteText(of.since)}.
+
+When its receiver works again, run this on that device. It then continues with
+the first event that was not delivered:
+
+    countersignd webhook update ${of.webhook} --enable
+
+You get at most one of these mails an hour, also if more webhooks are given
+up. To see them all:
+
+    countersignd notification list
+
+To turn these mails off:
+
+    countersignd preferences set --email-notifications off
 `,
 })

@@ -17,11 +17,11 @@ import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 const NOTIFICATION_PREFIX = 'ntf_'
 
 /**
- * How many notifications are kept for each account: the newest of the kinds that strangers can
- * cause without limit, and separately the newest of the other kinds.
+ * How many notifications are kept for each account: the newest of the kinds that strangers, or one
+ * stolen device, can often cause, and separately the newest of the other kinds.
  */
 const MOST = 500
-const BY_STRANGERS: readonly NotificationKind[] = [
+const FREQUENT: readonly NotificationKind[] = [
   'invitation_received',
   'invitation_withdrawn',
   'invitation_expired',
@@ -31,8 +31,9 @@ const BY_STRANGERS: readonly NotificationKind[] = [
   'org_activated',
   'org_suspended',
   'org_role_changed',
+  'webhook_given_up',
 ]
-const BY_OTHERS = NotificationKind.options.filter((kind) => !BY_STRANGERS.includes(kind))
+const RARE = NotificationKind.options.filter((kind) => !FREQUENT.includes(kind))
 /** How many rows one query writes at most. */
 const AT_ONCE = 200
 
@@ -92,6 +93,29 @@ export async function notifyAll(
   }
 }
 
+/** Returns a pattern for data with these ids: the JSON that `notifyAll` stores, without braces. */
+const likeData = (about: Record<string, string>) => `%${JSON.stringify(about).slice(1, -1)}%`
+
+/**
+ * Returns whether an account has a notification.
+ * @param about as for `forgetNotes`
+ */
+export async function hasNote(
+  trx: Transaction<Schema>,
+  account: string,
+  kind: NotificationKind,
+  about: Record<string, string>,
+): Promise<boolean> {
+  const row = await trx
+    .selectFrom('notifications')
+    .select('id')
+    .where('account_id', '=', account)
+    .where('kind', '=', kind)
+    .where('data', 'like', likeData(about))
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /**
  * Deletes an account's notifications that no longer apply. Call this at the end of a transaction,
  * as `notify`.
@@ -103,20 +127,18 @@ export async function forgetNotes(
   kinds: readonly NotificationKind[],
   about: Record<string, string>,
 ): Promise<void> {
-  // The JSON that `notifyAll` stores, without the braces.
-  const part = JSON.stringify(about).slice(1, -1)
   const { numDeletedRows: deleted } = await trx
     .deleteFrom('notifications')
     .where('account_id', '=', account)
     .where('kind', 'in', kinds)
-    .where('data', 'like', `%${part}%`)
+    .where('data', 'like', likeData(about))
     .executeTakeFirstOrThrow()
   if (deleted > 0n) markChanged(trx, ['notifications'], { accounts: [account] })
 }
 
 /**
- * Deletes all but the newest notifications of each account. Notifications caused by strangers do
- * not displace the others.
+ * Deletes all but the newest notifications of each account. Notifications of the
+ * frequent kinds do not displace the others.
  */
 async function forgetOldest(trx: Transaction<Schema>, accounts: readonly string[]) {
   const full = await trx
@@ -129,7 +151,7 @@ async function forgetOldest(trx: Transaction<Schema>, accounts: readonly string[
     .execute()
   // One account at a time, because the oldest row to keep must be looked up for each.
   for (const { account_id: account } of full)
-    for (const values of [BY_STRANGERS, BY_OTHERS])
+    for (const values of [FREQUENT, RARE])
       await keepNewest(trx, 'notifications', account, MOST, { column: 'kind', values })
 }
 

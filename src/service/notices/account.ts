@@ -2,13 +2,16 @@
  * The notifications and letters about an account itself: its addresses, devices, keys, guest codes,
  * open links and exports. A notification reveals only what the account's own lists show.
  */
-import { primaryAddress, quotedName } from '../accounts/account-record.ts'
+import { acceptsMail, primaryAddress, quotedName } from '../accounts/account-record.ts'
+import { deviceName } from '../accounts/device-rows.ts'
+import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
 import type { Subscriber } from '../events.ts'
 import {
   deviceAddedMessage,
   emailAddedMessage,
   recoveryKeyMessage,
   resetMessage,
+  webhookMessage,
 } from '../mail/messages.ts'
 import { forgetNotes, type Note, notify, notifyAll } from '../mail/notices.ts'
 import { minuteText, plainName } from '../mail/quoting.ts'
@@ -228,4 +231,36 @@ export const noticeOfFailure: Subscriber<'export.failed'> = ({ trx }, event) => 
     data: { export_id: id },
   } as const
   return notify(trx, account, note, at)
+}
+
+/**
+ * The limit for letters to one mailbox. The webhooks of a receiver that is down are given up at
+ * about the same time.
+ */
+const WEBHOOK_LETTERS: Allowance = { what: 'webhook given up', most: 1, periodMs: 3_600_000 }
+
+/** Mails the account that a webhook was given up, at most once an hour. */
+export const letterOfWebhook =
+  ({ publicUrl }: Links): Subscriber<'webhook.given_up'> =>
+  async ({ trx, send }, { account, device, webhook, name, since, at }) => {
+    const to = await primaryAddress(trx, account)
+    if (to === null || !(await acceptsMail(trx, account))) return
+    if (!(await takePlace(trx, WEBHOOK_LETTERS, to, at))) return
+    const on = await deviceName(trx, device)
+    send(webhookMessage({ to, name, webhook, on, since, publicUrl: publicUrl() }))
+  }
+
+/** Notifies the account that a device gave a webhook up. An earlier notification is replaced. */
+export const noticeOfWebhook: Subscriber<'webhook.given_up'> = async ({ trx }, event) => {
+  const { account, device, webhook, event: id, name, since, at } = event
+  const about = { device_id: device, webhook_id: webhook }
+  await forgetNotes(trx, account, ['webhook_given_up'], about)
+  const on = plainName(await deviceName(trx, device))
+  const note: Note = {
+    kind: 'webhook_given_up',
+    title: `A webhook was given up: ${plainName(name)}`,
+    body: `${on} sends nothing more to the webhook ${plainName(name)}, because it has accepted no event since ${minuteText(since)}. When its receiver works again, run "countersignd webhook update ${webhook} --enable" on that device. It then continues with the first event that was not delivered.`,
+    data: { ...about, event_id: id },
+  }
+  await notify(trx, account, note, at)
 }

@@ -42,7 +42,7 @@ export const noticeOfAnswer: Subscriber<'invitation.answered'> = async ({ trx },
       ? {
           kind: 'invitation_approved',
           title: `${who} approved your invitation`,
-          body: `${who} approved your invitation to ${connection}. Your device adds them at its next sync.`,
+          body: `${who} approved your invitation to ${connection}. Your device adds them within seconds if it is connected, or else at its next sync.`,
           data: { ...data, ...(to.account === null ? {} : { user_id: to.account }) },
         }
       : {

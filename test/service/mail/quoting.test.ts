@@ -26,6 +26,15 @@ const LETTERS: Readonly<Record<Name, (text: string, address: string) => Outgoing
     own.recoveryKeyMessage({ to: TO, deviceName, publicUrl: PUBLIC_URL }),
   resetMessage: (deviceName) =>
     own.resetMessage({ to: TO, deviceName, withKey: true, publicUrl: PUBLIC_URL }),
+  webhookMessage: (text) =>
+    own.webhookMessage({
+      to: TO,
+      name: text,
+      webhook: `whk_${'0'.repeat(26)}`,
+      on: text,
+      since: 0,
+      publicUrl: PUBLIC_URL,
+    }),
   confirmAddressMessage: (name, primary) =>
     own.confirmAddressMessage({
       to: TO,

@@ -88,7 +88,7 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
     add: {
       summary: 'Invite a member to a connection',
       description:
-        'Only owners may do this. An invited email address gets a mail and does not need an account yet. When a person has approved, the inviting device adds them at its next sync. The limit is 200 members, including invited ones.',
+        'Only owners may do this. An invited email address gets a mail and does not need an account yet. When a person has approved, the inviting device adds them within seconds if it is connected, or else at its next sync. The limit is 200 members, including invited ones.',
       onAccountServer:
         'Stores the invitation and mails it. The invited account becomes a member when a device of the inviter posts an `add` with the consent of that account. Until then `GET /device/v1/duties` lists the account.',
       tool: {

@@ -20,7 +20,7 @@ export const trustCardTexts: Texts<'trustCards' | 'trust'> = {
       description:
         'This device then checks every change of that person’s keys. The person is not notified. An email address finds a person only if they have verified it.',
       onAccountServer:
-        'The devices of the account read the key log of the followed account at their next sync.',
+        'The devices of the account read the key log of the followed account within seconds if they are connected, or else at their next sync.',
       tool: {
         title: 'Follow a person',
         description:

@@ -69,7 +69,7 @@ If the id is that of an invited account (acc_…) or an invited e-mail address (
     const name = shown(member.display_name)
     say(
       isActive(member)
-        ? `Removed ${name}. The other members get the new secret at their next sync.`
+        ? `Removed ${name}. The other members get the new secret within seconds if their devices are connected, or else at their next sync.`
         : `Withdrew the invitation of ${name}.`,
     )
   },
@@ -206,9 +206,9 @@ const ending = (way: Way, help: string): Command => ({
 export const connectionLeave = ending(
   LEAVE,
   `
-Leaves a connection. The connection continues for the other members, who get a new secret at their next sync. If you
-are the only owner, first make another member an owner ("countersignd connection role"), or end the connection for
-all members ("countersignd connection delete").
+Leaves a connection. The connection continues for the other members, who get a new secret within seconds if their
+devices are connected, or else at their next sync. If you are the only owner, first make another member an owner
+("countersignd connection role"), or end the connection for all members ("countersignd connection delete").
 
   --yes   do not ask for confirmation`,
 )

@@ -119,7 +119,7 @@ Creates a connection with you as its only member and owner. With --invite, also 
       if (words.length > 0) return afterWords({ say, json }, api, words)
       if (invite.length > 0)
         say(
-          `Invited ${invite.join(', ')}. When a person approves the invitation, this device adds them at its next sync.`,
+          `Invited ${invite.join(', ')}. When a person approves the invitation, this device adds them: within seconds if its daemon is connected, or else at its next sync.`,
         )
     })
   },
@@ -207,14 +207,14 @@ export const rotateCommand: Command = {
 Gives a connection a new secret immediately. Any member can do this. The words of the old secret no longer verify.
 
 After a member has left or a device was revoked, the connection must get a new secret. Until then, no words of the
-connection verify. Devices create the new secret by themselves at their next sync. This command does not wait for
-the next sync.`,
+connection verify. Devices create the new secret by themselves: within seconds if they are connected, or else at their
+next sync. This command does not wait for that.`,
   args: [1, 1],
   async run({ args: [id = ''], withApi, print, say }) {
     const after = await withApi((api) => byId('connection', id, () => api.rosters.rotate({ id })))
     print(after, [])
     say(
-      `"${shown(after.name)}" has a new secret (epoch ${after.epoch}). The other members get it at their next sync. Until then, their words do not verify here.`,
+      `"${shown(after.name)}" has a new secret (epoch ${after.epoch}). The other members get it within seconds if their devices are connected, or else at their next sync. Until then, their words do not verify here.`,
     )
   },
 }

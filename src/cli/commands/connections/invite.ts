@@ -31,9 +31,9 @@ const isAmong = ({ members }: Connection, { to }: Invitation): boolean =>
 /** Returns the message about a new invitation. `before` is the connection before the invitation. */
 function followsFrom(made: Invitation, before: Connection): string {
   if (made.state === 'approved')
-    return 'This invitation is already approved. This device adds the person at its next sync ("countersignd sync").'
+    return 'This invitation is already approved. The daemon of this device adds the person within seconds; without a daemon, "countersignd sync" does.'
   const sent = isAmong(before, made) ? 'Already invited, so no new mail is sent. Valid' : 'Valid'
-  return `${sent} until ${made.expires_at}. When the invitation is approved, this device adds the person at its next sync.`
+  return `${sent} until ${made.expires_at}. When the invitation is approved, this device adds the person: within seconds if its daemon is connected, or else at its next sync.`
 }
 
 export const inviteCommand: Command = {
@@ -43,8 +43,8 @@ Invites a person to a connection, by e-mail address or by the id of an account (
 e-mail address can create the account later. Only owners can invite. The person gets one mail. The invitation is
 valid for 14 days, unless the preset of the connection sets another period.
 
-After the person has approved, this device adds them at its next sync and encrypts the secret for their devices. The
-account server cannot add anyone by itself.
+After the person has approved, this device adds them and encrypts the secret for their devices: within seconds if its
+daemon is connected, or else at its next sync. The account server cannot add anyone by itself.
 
   --words          show four words. Say them in person or on a call that you placed. The command waits until the
                    words are typed ("countersignd invite approve --words"), at most 15 minutes. If you run the
@@ -95,8 +95,8 @@ export const inviteList: Command = {
   usage: '[--state pending|approved|declined|withdrawn|expired] [--json]',
   help: `
 Lists invitations, first those that you received, then those that you sent. Approved invitations stay in the list:
-"countersignd connection members" shows whether the person is a member yet. A person is added at the next sync of
-the device that invited them.
+"countersignd connection members" shows whether the person is a member yet. The
+device that invited a person adds them within seconds if it is connected, or else at its next sync.
 
   --state STATE   list only invitations in this state: pending, approved, declined, withdrawn or expired`,
   options: optionsOf(FILTERS),
@@ -211,7 +211,7 @@ const OVER_RECEIVED: typeof OVER = {
 const approvedAs = async (invitation: Invitation, api: Api) =>
   (await isIn(api, invitation))
     ? `Approved ${named(invitation)}. You are already a member.`
-    : `Approved ${named(invitation)}, to which ${shown(inviterOf(invitation))} invited you. The inviter’s device adds you at its next sync. After that, "countersignd sync" fetches the connection.`
+    : `Approved ${named(invitation)}, to which ${shown(inviterOf(invitation))} invited you. The inviter’s device adds you within seconds if it is connected, or else at its next sync. After that, a daemon here gets the connection at once; without a daemon, "countersignd sync" fetches it.`
 
 const approveAlone = answer({
   help: '',
@@ -255,8 +255,8 @@ const approveByWords = (invocation: Invocation, patienceMs: number | null): Prom
 export const inviteApprove: Command = {
   usage: 'ID [--words] [--wait [--timeout TIME]] [--json]',
   help: `
-Approves an invitation that you received. A device of the inviter then adds you at its next sync, and your device
-fetches the connection at its first sync after that.
+Approves an invitation that you received. A device of the inviter then adds you, and your device fetches the
+connection: each within seconds if it is connected, or else at its next sync.
 
   --words          ask for the four words that the inviter says (without a terminal: on standard input), and approve
                    only if they are right. Then both sides are confirmed, as if you had compared the safety number.

@@ -154,7 +154,8 @@ const whoOf = ({ requester }: OpenLinkRequest) =>
 export const linkApprove = answer({
   help: `
 Approves a request: creates a connection, prints its id, and sends an invitation to the e-mail address of the
-requester. When the requester has approved the invitation, this device adds them at its next sync.`,
+requester. When the requester has approved the invitation, this device adds them: within seconds if its daemon
+is connected, or else at its next sync.`,
   work: (api, id) => api.openLinkRequests.approve({ id }),
   done: (request) => `Approved ${whoOf(request)}. They get an invitation by mail.`,
 })
