@@ -47,6 +47,7 @@ const SUBJECTS = [
   ['commands', /^cli\//],
   ['documents', /^(api\/(openapi|tools)|handlers\/(agents|docs))\//],
   ['account', /^service\//],
+  ['desktop', /^desktop\//],
   ['device', /^/],
 ]
 

@@ -62,6 +62,7 @@ test('without variables the defaults apply', () => {
     assistant: null,
     keychain: 'auto',
     credentialsDir: null,
+    desktopNotify: false,
     tokenUsers: { names: [] },
     logLevel: 'info',
     token: null,
@@ -274,6 +275,17 @@ for (const [how, homedir] of [
       })
   })
 }
+
+test('desktop notifications are switched on only on Linux', () => {
+  const env = { SVC_DESKTOP_NOTIFY: 'on' }
+  assert.equal(readConfig(env, LINUX).desktopNotify, true)
+  for (const os of [MAC, WINDOWS])
+    assert.throws(() => readConfig(env, os), {
+      exit: EXIT.configuration,
+      message: `SVC_DESKTOP_NOTIFY is "on": it has no effect on ${os.platform}, because the daemon shows notifications only on a Linux desktop. Unset it.`,
+    })
+  assert.equal(readConfig({ SVC_DESKTOP_NOTIFY: 'off' }, MAC).desktopNotify, false)
+})
 
 const notRead: [Env, RegExp][] = [
   ...['SVC_ASSISTANT_KEY_FILE', 'SVC_ASSISTANT_MODEL'].map((name): [Env, RegExp] => [

@@ -45,7 +45,7 @@ const LAYERS = [
   ['device/session'],
   ['webhooks'],
   ['handlers'],
-  ['http'],
+  ['desktop', 'http'],
   ['daemon'],
   ['cli'],
   ['main'],

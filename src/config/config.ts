@@ -127,6 +127,8 @@ export interface Config {
   readonly keychain: KeychainChoice
   /** The folder with the credentials that the service manager provides. */
   readonly credentialsDir: string | null
+  /** Whether the daemon shows notifications on the desktop, for what needs a person. */
+  readonly desktopNotify: boolean
   readonly tokenUsers: TokenUsers
   readonly logLevel: LogLevel
   readonly token: string | null
@@ -160,6 +162,7 @@ const KNOWN = [
   'SVC_ASSISTANT_KEY_FILE',
   'SVC_ASSISTANT_MODEL',
   'SVC_KEYCHAIN',
+  'SVC_DESKTOP_NOTIFY',
   'SVC_TOKEN_USERS',
   'SVC_LOG_LEVEL',
   'SVC_TOKEN',
@@ -227,6 +230,7 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
     assistant: attempt(() => assistantConfig(env, os)),
     keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
+    desktopNotify: attempt(() => desktopNotify(env, os)),
     tokenUsers: attempt(() => tokenUsers(env)),
     logLevel: attempt(() => oneOfValues(env, 'SVC_LOG_LEVEL', LOG_LEVELS, 'info')),
     token: read(env, 'SVC_TOKEN'),
@@ -313,6 +317,16 @@ const mailedCodes = (env: Env): MailedCodes =>
     ofServer: wholeNumber(env, 'SVC_MAILED_CODES', CODES, 1000),
     ofDomain: wholeNumber(env, 'SVC_MAILED_CODES_PER_DOMAIN', CODES, null),
   })
+
+function desktopNotify(env: Env, { platform }: ConfigPlatform): boolean {
+  const isOn = oneOfValues(env, 'SVC_DESKTOP_NOTIFY', ['on', 'off'], 'off') === 'on'
+  if (!isOn || platform === 'linux') return isOn
+  throw wrong(
+    'SVC_DESKTOP_NOTIFY',
+    'on',
+    `it has no effect on ${platform}, because the daemon shows notifications only on a Linux desktop. Unset it.`,
+  )
+}
 
 function tokenUsers(env: Env): TokenUsers {
   const value = read(env, 'SVC_TOKEN_USERS')

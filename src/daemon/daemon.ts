@@ -100,6 +100,8 @@ interface Opened extends Daemon {
   readonly endStreams: () => void
   /** Logs the events from now on. Returns a function that ends this. */
   readonly logStory: () => () => void
+  /** Shows the events from now on on the desktop. Returns a function that ends this. */
+  readonly showOnDesktop: () => Promise<() => void>
   /**
    * Begins to deliver events to webhooks.
    * @param ports the ports on which this daemon listens
@@ -291,6 +293,10 @@ export async function openDaemon(
       flush: () => tokens.flush(),
       endStreams: () => stopping.abort(),
       logStory: () => logStory(state.events, log),
+      async showOnDesktop() {
+        const { showOnDesktop } = await import('../desktop/index.ts')
+        return showOnDesktop({ events: state.events, deviceSession, now, log })
+      },
       async deliver(ports) {
         ownPorts = ports
         isServing = true
@@ -367,6 +373,7 @@ export async function serve(
   let isClosing = false
   // At the other levels, the lines would not be written.
   const endStory = ['info', 'debug'].includes(config.logLevel) ? daemon.logStory() : () => undefined
+  let endDesktop: () => void = () => undefined
   const close = async () => {
     schedule.stop()
     isClosing = true
@@ -378,6 +385,7 @@ export async function serve(
     backend.stop()
     await deviceSession.device()?.sync.idle()
     endStory()
+    endDesktop()
     if (hasStarted) audit.record(ofDaemon('stopped'))
     await daemon.close()
   }
@@ -400,6 +408,7 @@ export async function serve(
     log('info', 'listening', { address, account_address: accountAddress, version: VERSION })
     daemon.onDue = (trigger) => schedule.soon(trigger)
     daemon.stream = () => (deviceSession.device() === null ? null : (stream?.state() ?? null))
+    if (config.desktopNotify) endDesktop = await daemon.showOnDesktop()
     schedule.start()
     const addresses = [address, ...(accountAddress === null ? [] : [accountAddress])]
     await daemon.deliver(addresses.map((one) => Number(new URL(one).port)))

@@ -4,11 +4,12 @@
  * On Linux only the Secret Service is used. The library's default falls back to kernel keyutils,
  * which lose all secrets at the next boot.
  */
-import { closeSync, existsSync, openSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Entry } from '@napi-rs/keyring'
 import { AppError, StartError } from '../errors.ts'
 import { carried, isExecutable } from '../runtime/executable.ts'
+import { NO_SESSION_BUS, sessionBus } from '../runtime/session-bus.ts'
 import type { Keychain } from './backend.ts'
 import { hasModes } from './private-file.ts'
 
@@ -120,10 +121,7 @@ export async function osKeychain(stateDir: string, store: string): Promise<Keych
 
 /** Returns why the keychain cannot be used; null if it may work. Does not access it. */
 export function whyUnreachable(): string | null {
-  if (process.platform !== 'linux' || process.env['DBUS_SESSION_BUS_ADDRESS']) return null
-  const runtime = process.env['XDG_RUNTIME_DIR']
-  if (runtime && existsSync(join(runtime, 'bus'))) return null
-  return 'there is no session bus (DBUS_SESSION_BUS_ADDRESS is not set)'
+  return process.platform !== 'linux' || sessionBus() !== null ? null : NO_SESSION_BUS
 }
 
 /** Checks whether a secret can be stored, read back and deleted. */

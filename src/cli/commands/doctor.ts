@@ -14,6 +14,7 @@ import { auditCheck, auditApart, databaseChecks, databasesApart } from '../docto
 import { clockCheck, serverCheck } from '../doctor/server.ts'
 import { configurationCheck, programCheck } from '../doctor/configuration.ts'
 import { daemonCheck, systemCheck } from '../doctor/daemon.ts'
+import { desktopCheck } from '../doctor/desktop.ts'
 import { filesCheck } from '../doctor/files.ts'
 import { type Finding, type FindingState, fail, messageOf, warn } from '../doctor/finding.ts'
 import { type DoctorCheck, type DoctorContext } from '../doctor/check.ts'
@@ -41,6 +42,7 @@ const CHECKS: readonly DoctorCheck[] = [
   serverCheck,
   mailCheck,
   assistantCheck,
+  desktopCheck,
 ]
 
 /** The checks for a user who cannot read the state of the daemon that serves the whole machine. */
