@@ -6,7 +6,9 @@ import { redact } from './crypto/encoding/redact.ts'
 import { AppError } from './errors.ts'
 
 export type Level = 'error' | 'warn' | 'info' | 'debug'
-type Fields = Readonly<Record<string, unknown>>
+/** The fields of a line besides its own three. */
+type Fields = Readonly<Record<string, unknown>> &
+  Readonly<Partial<Record<'time' | 'level' | 'event', never>>>
 /** Writes a line. Fields given as a function are computed only if the line is written. */
 export type Log = (level: Level, event: string, fields?: Fields | (() => Fields)) => void
 

@@ -263,7 +263,7 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
         rows.giveUp(id, events.append('webhook.given_up', { webhook_id: id, name: row.name }))
         rows.record(id, { ...base, state: 'failed', next_at: null })
       })
-      log('warn', 'webhook given up', { webhook: id, event: event.id, attempts, status, error })
+      log('warn', 'webhook given up', { webhook: id, event_id: event.id, attempts, status, error })
       of.onGivenUp()
       return
     }
@@ -275,7 +275,7 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
       rows.failed(id, { attempts, failing_since: since, next_at })
       rows.record(id, { ...base, state: 'waiting', next_at })
     })
-    log('debug', 'webhook not delivered', { webhook: id, event: event.id, attempts, status, error })
+    log('debug', 'webhook not delivered', { webhook: id, event_id: event.id, attempts, status, error })
   }
 
   /** Delivers to a webhook until nothing is left, or until a delivery has to wait. */

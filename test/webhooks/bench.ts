@@ -17,6 +17,7 @@ import type { TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { type Tokens, openTokens } from '../../src/auth/tokens.ts'
 import { openVault } from '../../src/device/identity/vault.ts'
+import { newLog } from '../../src/log.ts'
 import { openState, type State } from '../../src/state/state.ts'
 import { webhookRows } from '../../src/state/webhooks.ts'
 import type { Network } from '../../src/webhooks/attempt.ts'
@@ -144,7 +145,7 @@ export interface Bench {
   readonly state: State
   readonly tokens: Tokens
   readonly webhooks: Webhooks
-  /** The lines of the log. */
+  /** The names of the lines of the log. */
   readonly log: readonly string[]
   /** How often a report of a given-up webhook was planned. */
   readonly reportsDue: () => number
@@ -197,7 +198,7 @@ export function newBench(t: TestContext, network: Partial<Network> = {}): Bench 
         ...network,
       },
       timers,
-      log: (_level, event) => void log.push(event),
+      log: newLog('debug', (line) => log.push((JSON.parse(line) as { event: string }).event)),
       onGivenUp: () => void (reportsDue += 1),
       stopping: stopping.signal,
     })
