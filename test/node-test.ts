@@ -30,6 +30,7 @@ export function runTests(of: {
       process.execPath,
       [
         ...before,
+        '--require=./test/untracked-promises.cjs',
         '--test',
         '--test-global-setup=test/setup.ts',
         `--test-concurrency=${concurrency}`,
