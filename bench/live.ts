@@ -1,6 +1,6 @@
 /**
  * Measures how soon a change reaches the other daemons: two daemons and an account server on
- * PostgreSQL, each a process of its own. Nobody requests a sync.
+ * PostgreSQL, each a process of its own. No sync is requested.
  *
  *   npm run bench:live        one process of the account server
  *   npm run bench:live -- 2   two replicas behind a balancer
@@ -18,8 +18,8 @@ const REMOVALS = 10
 /** An address gets only a few codes in a quarter of an hour. */
 const DEVICES = 3
 /**
- * The time between two approvals or removals, in milliseconds. Without a pause, the limit of one sync
- * each second after 60 would be measured.
+ * The time between two approvals or removals, in milliseconds. Without a pause, the limit of one
+ * sync each second after 60 would be measured.
  */
 const PAUSE_MS = 1_000
 
