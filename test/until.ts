@@ -6,6 +6,12 @@ import { TEST_LIMIT_MS } from './limit.ts'
 /** A wait ends before its test does, so that the report has its reason. */
 const LONGEST_MS = TEST_LIMIT_MS * 0.75
 
+/** After so many looks without a pause, the processor is left to what the test waits for. */
+const EAGER_LOOKS = 100
+const PAUSE_MS = 5
+/** The real timer, also while a test stops its clock. */
+const { setTimeout } = globalThis
+
 /**
  * Looks until something is there, and returns it.
  * @param what names it, for the error
@@ -13,10 +19,11 @@ const LONGEST_MS = TEST_LIMIT_MS * 0.75
  */
 export async function until<T>(what: string, read: () => T | Promise<T>): Promise<NonNullable<T>> {
   const end = performance.now() + LONGEST_MS
-  for (;;) {
+  for (let looks = 1; ; looks++) {
     const found = await read()
     if (found) return found
     assert(performance.now() < end, `${what}: not there after ${LONGEST_MS / 1000} s`)
-    await setImmediate()
+    if (looks < EAGER_LOOKS) await setImmediate()
+    else await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }
 }
