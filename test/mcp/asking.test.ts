@@ -78,6 +78,38 @@ describe('the chosen scope', () => {
     })
 })
 
+describe('events of organisations', () => {
+  const cases: [scope: Scope, types: string | undefined, wanted: RegExp | null][] = [
+    ['read', undefined, /^connection\.\*,(?!.*\borg\b)/],
+    ['write', 'sync.*,token.revoked', /^sync\.\*,token\.revoked$/],
+    ['read', 'org.*', null],
+    ['write', 'sync.*,org.joined', null],
+    ['full', 'org.*', /^org\.\*$/],
+    ['full', undefined, /^$/],
+  ]
+  for (const [scope, types, wanted] of cases)
+    it(`${scope}: the types ${types ?? 'left out'} are ${wanted === null ? 'rejected' : 'read'}`, async (t) => {
+      const { client, daemon } = await asking(t, (_req, res) => json(res, 200, '{}'), { scope })
+      const { isError, result } = await call(
+        client,
+        'events_follow',
+        types === undefined ? {} : { types },
+      )
+      if (wanted === null) {
+        assert.deepEqual(
+          [isError, result['error'], result['required_scope']],
+          [true, 'insufficient_scope', 'full'],
+        )
+        assert.match(result.message, /countersignd mcp --scope full"/)
+        assert.deepEqual(daemon.asked, [])
+        return
+      }
+      const { searchParams } = new URL(daemon.asked[0]?.path ?? '', 'http://localhost')
+      assert.match(searchParams.get('types') ?? '', wanted)
+      assert.equal(searchParams.get('wait'), '0')
+    })
+})
+
 describe('a request to the daemon', () => {
   it('is the request of the row, with the chosen token or the command line’s own', async (t) => {
     for (const token of [undefined, 'csm_chosen']) {
