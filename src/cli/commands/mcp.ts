@@ -98,10 +98,14 @@ ends. While no daemon is running, every call fails. Calls work again as soon as 
     const serverFor = newServers(rest, restNeed)
     const count = newCount(ask)
     const factory = () =>
-      serverFor(count.ask, (tool, error) => {
-        const why = error.code === 'internal' ? String(error.cause) : error.message
-        io.stderr.write(`countersignd: ${tool}: ${redact(why)}\n`)
-      })
+      serverFor(
+        count.ask,
+        (tool, error) => {
+          const why = error.code === 'internal' ? String(error.cause) : error.message
+          io.stderr.write(`countersignd: ${tool}: ${redact(why)}\n`)
+        },
+        false,
+      )
     // The input can contain anything, even secrets. Therefore neither the line nor the error, which
     // quotes the line, is reported.
     await served(factory, count.settled, () => {
