@@ -75,19 +75,34 @@ function queryWithin(scope: Scope, { route, query }: ToolCall): string {
   return values.toString()
 }
 
-/** Yields a streamed body, and closes its connection at the end. */
-async function* whole(
+/**
+ * Returns a streamed body that closes its connection at the end. If its reader leaves, also a part
+ * that the reader waits for ends at once.
+ */
+const whole = (
   body: AsyncIterable<Uint8Array>,
   connection: DaemonConnection,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body
-  } catch (error) {
-    throw toShown(error)
-  } finally {
-    connection.close()
-  }
-}
+): AsyncIterable<Uint8Array> => ({
+  [Symbol.asyncIterator]() {
+    const parts = body[Symbol.asyncIterator]()
+    return {
+      async next() {
+        try {
+          const part = await parts.next()
+          if (part.done === true) connection.close()
+          return part
+        } catch (error) {
+          connection.close()
+          throw toShown(error)
+        }
+      },
+      async return() {
+        connection.close()
+        return { done: true, value: undefined }
+      },
+    }
+  },
+})
 
 const isBitByBit = (body: Content['body']): body is AsyncIterable<Uint8Array> =>
   typeof body !== 'string' && !(body instanceof Uint8Array)
