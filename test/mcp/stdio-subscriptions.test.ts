@@ -140,6 +140,8 @@ for (const version of ERAS)
     it('without the scope full there is no notice of organisations', async (t) => {
       const dir = freshFolder(t)
       const daemon = await daemonAt(t, dir)
+      // The first sync reports nothing.
+      await asOwner(daemon, 'POST', '/api/v1/sync')
       const [narrow, wide] = await Promise.all([
         clientOf(t, dir, version, { args: ['--scope', 'read'] }),
         clientOf(t, dir, version, { args: ['--scope', 'full'] }),

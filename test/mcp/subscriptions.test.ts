@@ -73,6 +73,7 @@ describe('resources', () => {
       })
 
   it('events: those of the last hour, and the place with which to continue', async (t) => {
+    await asOwner(daemon, 'POST', '/api/v1/sync')
     const place = await since(daemon.owner())
     await newOrganisation(daemon, 'Bakers')
     await asOwner(daemon, 'GET', `/api/v1/events?since=${place}&types=org.*&wait=60`)
@@ -121,7 +122,8 @@ describe('subscriptions over HTTP', () => {
     assert.deepEqual([await all.next(), await all.next()].toSorted(), [CONNECTIONS, EVENTS])
     const { id } = await guestCode()
     assert.equal(await codes.next(), GUEST_CODES)
-    assert.deepEqual([await all.next(), await all.next()].toSorted(), [EVENTS, GUEST_CODES])
+    // The connection causes a sync, whose event may have a notice of its own.
+    while ((await all.next()) !== GUEST_CODES);
     await asOwner(daemon, 'DELETE', `/api/v1/guest-codes/${id}`)
     assert.equal(await codes.next(), GUEST_CODES)
     assert.deepEqual(codes.left(), [])
@@ -138,19 +140,16 @@ describe('subscriptions over HTTP', () => {
   })
 
   it('a token without the scope full hears nothing of organisations', async (t) => {
-    const [narrow, wide] = [await daemon.token('read'), await daemon.token('full')]
-    const [without, withThem] = [
-      await subscribed(t, narrow, [EVENTS]),
-      await subscribed(t, wide, [EVENTS]),
-    ]
-    const place = await since(narrow)
-    await newOrganisation(daemon, 'Acme')
+    const own = await startDaemon()
+    t.after(() => own.close())
+    // The first sync reports nothing.
+    await asOwner(own, 'POST', '/api/v1/sync')
+    const without = await subscribed(t, await own.token('read'), [EVENTS], own)
+    const withThem = await subscribed(t, await own.token('full'), [EVENTS], own)
+    assert.equal(await without.next(), EVENTS, 'the other token was created')
+    await newOrganisation(own, 'Acme')
     assert.equal(await withThem.next(), EVENTS)
-    assert.deepEqual((await page(narrow, `since=${place}`)).json, {
-      items: [],
-      since: await since(narrow),
-    })
-    await guestCode()
+    await guestCode(own)
     assert.equal(await without.next(), EVENTS)
     assert.deepEqual(without.left(), [])
   })
