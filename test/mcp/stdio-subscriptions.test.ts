@@ -166,6 +166,20 @@ it('the newest version learns that a resource is unknown', async (t) => {
   assert.deepEqual(honoredFilter, { resourceSubscriptions: [EVENTS] })
 })
 
+it('a refused subscription ends the stream', async (t) => {
+  const dir = freshFolder(t)
+  stateSecret(dir)
+  const daemon = await standIn(t, dir, (_req, res) => {
+    res.writeHead(200, { 'Content-Type': 'text/event-stream' }).write(eventText('gap', {}))
+  })
+  const client = await clientOf(t, dir, '2026-07-28')
+  const asked = daemon.next()
+  const uris = [EVENTS, 5 as unknown as string]
+  await assert.rejects(client.listen({ resourceSubscriptions: uris }), { code: -32602 })
+  await asked
+  await daemon.left()
+})
+
 it('an earlier version cannot subscribe to an unknown resource', async (t) => {
   const client = await clientOf(t, freshFolder(t), '2025-11-25')
   await assert.rejects(client.subscribeResource({ uri: 'countersign://nothing' }), {
