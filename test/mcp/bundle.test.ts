@@ -98,5 +98,5 @@ it('a daemon loads each at the first request that needs it, and countersignd mcp
   for (const one of [client, other])
     await one.listen({ resourceSubscriptions: ['countersign://events'] })
   await ask(address, 'POST', '/api/v1/token', { body: { name: 'u', scope: 'read' } })
-  for (const { next } of notices) assert.equal(await next(), 'countersign://events')
+  for (const one of notices) assert.equal(await one.next(), 'countersign://events')
 })
