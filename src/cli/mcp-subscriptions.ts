@@ -2,8 +2,8 @@
  * The subscriptions of a client of `countersignd mcp`. While there is one, this process reads the
  * events of the running daemon, and sends notices of the resources that they concern.
  *
- * A client of the newest protocol version opens each subscription with `subscriptions/listen`, which
- * the MCP library answers. An earlier one calls `resources/subscribe` for each resource.
+ * A client of the newest protocol version opens each subscription with `subscriptions/listen`,
+ * which the MCP library answers. An earlier one calls `resources/subscribe` for each resource.
  */
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
@@ -34,7 +34,7 @@ export interface McpSubscriptions {
 }
 
 export function newMcpSubscriptions(ask: Ask): McpSubscriptions {
-  /** The id of each request `subscriptions/listen`, or each address to which a client subscribed. */
+  /** The ids of requests `subscriptions/listen`, or the addresses to which a client subscribed. */
   const subscribed = new Set<unknown>()
   let send: (uri: string) => Promise<void> = () => Promise.resolve()
   const notices = newNotices(async (uri) => {

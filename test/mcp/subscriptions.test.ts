@@ -122,7 +122,7 @@ describe('subscriptions over HTTP', () => {
     assert.deepEqual([await all.next(), await all.next()].toSorted(), [CONNECTIONS, EVENTS])
     const { id } = await guestCode()
     assert.equal(await codes.next(), GUEST_CODES)
-    // The connection causes a sync, whose event may have a notice of its own.
+    // The connection causes a sync. Its event may have a notice of its own.
     while ((await all.next()) !== GUEST_CODES);
     await asOwner(daemon, 'DELETE', `/api/v1/guest-codes/${id}`)
     assert.equal(await codes.next(), GUEST_CODES)
