@@ -20,6 +20,8 @@ export interface Content {
   readonly status?: number
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>
   readonly headers?: Readonly<Record<string, string>>
+  /** Set if this is an event stream that lasts, although those of its row need not. */
+  readonly lasting?: true
 }
 
 interface Row {

@@ -4,8 +4,10 @@
  * Each call first checks the scope, then finds the daemon and verifies its proof. If the daemon was
  * restarted, the next call therefore finds the new one.
  */
+import { TYPES_WITHOUT_ORGANISATIONS, isOfOrganisation } from '../api/live/event-types.ts'
+import { rest } from '../api/rest/index.ts'
 import type { Content } from '../api/route.ts'
-import { requireScope, restNeed, type Scope } from '../auth/scopes.ts'
+import { isGranted, orgEventsRefused, requireScope, restNeed, type Scope } from '../auth/scopes.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import type { Ask, ToolCall } from '../api/tools/call.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
@@ -36,6 +38,13 @@ const isOfConnection = (error: unknown): boolean =>
 const toShown = (error: unknown): unknown =>
   error instanceof StartError || isOfConnection(error) ? brokenOff(error) : error
 
+const outOfScope = (scope: Scope, what: string, need: string, details: AppError['details']) =>
+  new AppError(
+    'insufficient_scope',
+    `This server was started with scope ${scope}, and ${what} requires ${String(details.required_scope)}. Start it with "countersignd mcp --scope ${need}".`,
+    { details },
+  )
+
 /**
  * Checks that the scope permits a call. The error is for the user who started this program.
  * @throws AppError `insufficient_scope`
@@ -47,28 +56,53 @@ function demand(scope: Scope, { method, segments }: ToolCall): void {
     requireScope(scope, need, method, segments)
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'insufficient_scope') throw error
-    const { details } = error
-    throw new AppError(
-      'insufficient_scope',
-      `This server was started with scope ${scope}, and ${method} /${segments.join('/')} requires ${details.required_scope}. Start it with "countersignd mcp --scope ${need}".`,
-      { details },
-    )
+    throw outOfScope(scope, `${method} /${segments.join('/')}`, need, error.details)
   }
 }
 
-/** Yields a streamed body, and closes its connection at the end. */
-async function* whole(
+/**
+ * Returns the query of a call. Without the scope full, it leaves out the events of organisations:
+ * the daemon only checks the token, which may have a wider scope.
+ * @throws AppError `insufficient_scope` if the call is for events of organisations
+ */
+function queryWithin(scope: Scope, { route, query }: ToolCall): string {
+  if (route !== rest.events.follow || isGranted(scope, 'full')) return query
+  const values = new URLSearchParams(query)
+  const types = values.get('types') ?? TYPES_WITHOUT_ORGANISATIONS
+  if (types.split(',').some(isOfOrganisation))
+    throw outOfScope(scope, 'types=org.*', 'full', orgEventsRefused(scope).details)
+  values.set('types', types)
+  return values.toString()
+}
+
+/**
+ * Returns a streamed body that closes its connection at the end. If its reader leaves, also a part
+ * that the reader waits for ends at once.
+ */
+const whole = (
   body: AsyncIterable<Uint8Array>,
   connection: DaemonConnection,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* body
-  } catch (error) {
-    throw toShown(error)
-  } finally {
-    connection.close()
-  }
-}
+): AsyncIterable<Uint8Array> => ({
+  [Symbol.asyncIterator]() {
+    const parts = body[Symbol.asyncIterator]()
+    return {
+      async next() {
+        try {
+          const part = await parts.next()
+          if (part.done === true) connection.close()
+          return part
+        } catch (error) {
+          connection.close()
+          throw toShown(error)
+        }
+      },
+      async return() {
+        connection.close()
+        return { done: true, value: undefined }
+      },
+    }
+  },
+})
 
 const isBitByBit = (body: Content['body']): body is AsyncIterable<Uint8Array> =>
   typeof body !== 'string' && !(body instanceof Uint8Array)
@@ -110,7 +144,8 @@ export function askingDaemon(
   return {
     async ask(call) {
       demand(scope, call)
-      const { route, segments, query, body } = call
+      const { route, segments, body } = call
+      const query = queryWithin(scope, call)
       const media = route.media !== undefined
       const path = `/${segments.map(encodeURIComponent).join('/')}`
       const connection = await connected()

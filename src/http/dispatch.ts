@@ -8,7 +8,7 @@ import { hash } from 'node:crypto'
 import { channel } from 'node:diagnostics_channel'
 import { strictObject } from 'valibot'
 import { invalid, parse } from '../api/input.ts'
-import { type Route, type Table, everyPath, isOnce } from '../api/route.ts'
+import { type Content, type Route, type Table, everyPath, isOnce } from '../api/route.ts'
 import { rowsOf } from '../api/rows.ts'
 import { type Need, type AccessLevel, isGranted, requireScope } from '../auth/scopes.ts'
 import { redact } from '../crypto/encoding/redact.ts'
@@ -312,7 +312,8 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
   }
 
   function answerOf({ name, route, location, media }: Row, value: unknown): DispatchResult {
-    const { status = 200, path, lasting = false } = route
+    const { status = 200, path } = route
+    const lasting = (route.lasting ?? (media && (value as Content).lasting)) === true
     const answer = { route: name, status, value, media, lasting }
     return status === 201 && location
       ? { ...answer, location: `${path}/${(value as { id: string }).id}` }

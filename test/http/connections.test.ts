@@ -27,6 +27,12 @@ const table = {
       media: ['text/event-stream'],
       lasting: true,
     },
+    subscription: {
+      method: 'GET',
+      path: '/subscription',
+      by: 'daemon',
+      media: ['text/event-stream'],
+    },
   },
 } as const satisfies Table
 
@@ -73,6 +79,7 @@ async function start(options: Partial<ServerOptions> = {}): Promise<void> {
             return later.promise
           },
           stream: async () => ({ type: 'text/event-stream', body: endless }),
+          subscription: async () => ({ type: 'text/event-stream', body: endless, lasting: true }),
         },
       },
       openGate,
@@ -156,7 +163,8 @@ describe('at the limit of connections', () => {
     await start()
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     assert.equal(await ask('/thing', agent), '"a thing"')
-    while (sockets.length < 3 * MOST) await once(await connected(request('/stream')), 'data')
+    for (const path of ['/stream', '/subscription'])
+      for (let n = 0; n < 2 * MOST; n++) await once(await connected(request(path)), 'data')
     // Neither the streams nor other connections are closed for a new one.
     assert.equal(await ask('/thing'), '"a thing"')
     const used = new Set<Socket>()

@@ -36,7 +36,7 @@ async function asking(
   const { ask, close } = askingDaemon({ stateDir: dir, system: null }, scope, () => token ?? null)
   t.after(close)
   const reported: string[] = []
-  const server = serverFor(ask, (tool, { code }) => reported.push(`${tool}: ${code}`))
+  const server = serverFor(ask, (tool, { code }) => reported.push(`${tool}: ${code}`), false)
   const [own, theirs] = InMemoryTransport.createLinkedPair()
   await server.connect(own)
   return { client: await connected(t, theirs, '2025-11-25'), daemon, reported, close }
@@ -75,6 +75,38 @@ describe('the chosen scope', () => {
       )
       assert.match(result.message, /countersignd mcp --scope (write|full)"/)
       assert.deepEqual(daemon.asked, [], 'the daemon never hears of it')
+    })
+})
+
+describe('events of organisations', () => {
+  const cases: [scope: Scope, types: string | undefined, wanted: RegExp | null][] = [
+    ['read', undefined, /^connection\.\*,(?!.*\borg\b)/],
+    ['write', 'sync.*,token.revoked', /^sync\.\*,token\.revoked$/],
+    ['read', 'org.*', null],
+    ['write', 'sync.*,org.joined', null],
+    ['full', 'org.*', /^org\.\*$/],
+    ['full', undefined, /^$/],
+  ]
+  for (const [scope, types, wanted] of cases)
+    it(`${scope}: the types ${types ?? 'left out'} are ${wanted === null ? 'rejected' : 'read'}`, async (t) => {
+      const { client, daemon } = await asking(t, (_req, res) => json(res, 200, '{}'), { scope })
+      const { isError, result } = await call(
+        client,
+        'events_follow',
+        types === undefined ? {} : { types },
+      )
+      if (wanted === null) {
+        assert.deepEqual(
+          [isError, result['error'], result['required_scope']],
+          [true, 'insufficient_scope', 'full'],
+        )
+        assert.match(result.message, /countersignd mcp --scope full"/)
+        assert.deepEqual(daemon.asked, [])
+        return
+      }
+      const { searchParams } = new URL(daemon.asked[0]?.path ?? '', 'http://localhost')
+      assert.match(searchParams.get('types') ?? '', wanted)
+      assert.equal(searchParams.get('wait'), '0')
     })
 })
 

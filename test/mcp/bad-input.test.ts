@@ -100,7 +100,8 @@ for (const era of ERAS)
 
     const methods: [Message, code: number][] = [
       [{ method: 'nothing/like/this' }, -32601],
-      [{ method: 'resources/list' }, -32601],
+      [{ method: 'resources/subscribe', params: { uri: 'countersign://events' } }, -32601],
+      [{ method: 'resources/read' }, -32602],
       [{ method: 'prompts/list' }, -32601],
       [{ method: 'logging/setLevel', params: { level: 'debug' } }, -32601],
       [{ method: 'constructor' }, -32601],

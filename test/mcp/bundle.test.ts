@@ -15,6 +15,7 @@ import { ROOT, environment, exec } from '../e2e/program.ts'
 import { restTextOf } from '../../src/api/rest/texts/index.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { connected, overHttp } from './connected.ts'
+import { noticesTo } from './notices.ts'
 import { TEST_LIMIT_MS } from '../limit.ts'
 
 /** A text that only the SDK contains. */
@@ -92,4 +93,10 @@ it('a daemon loads each at the first request that needs it, and countersignd mcp
   assert.deepEqual(await other.listTools(), listed)
   const { structuredContent } = await other.callTool({ name: 'context_read', arguments: {} })
   assert.equal((structuredContent as { user: { kind: string } }).user.kind, 'person')
+
+  const notices = [client, other].map(noticesTo)
+  for (const one of [client, other])
+    await one.listen({ resourceSubscriptions: ['countersign://events'] })
+  await ask(address, 'POST', '/api/v1/token', { body: { name: 'u', scope: 'read' } })
+  for (const one of notices) assert.equal(await one.next(), 'countersign://events')
 })

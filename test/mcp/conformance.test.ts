@@ -39,8 +39,14 @@ const withStatus = (found: Record<string, Check[]>, status: Check['status']) =>
     .filter((name) => found[name]?.some((check) => check.status === status))
     .toSorted()
 
-/** Scenarios that need only the protocol and some tools. */
-const WITHOUT_FIXTURES = ['dns-rebinding-protection', 'ping', 'server-initialize', 'tools-list']
+/** Scenarios that need only the protocol, some tools and some resources. */
+const WITHOUT_FIXTURES = [
+  'dns-rebinding-protection',
+  'ping',
+  'resources-list',
+  'server-initialize',
+  'tools-list',
+]
 
 describe('the conformance suite, with the daemon', () => {
   let daemon: TestDaemon

@@ -21,7 +21,7 @@ export function spoken(era: 'legacy' | 'modern', { method, params = {}, ...more 
   const message = { jsonrpc: '2.0', id: 1, method, ...more }
   const headers = { Accept: 'application/json, text/event-stream' }
   if (era === 'legacy') return { message: { ...message, params }, headers }
-  const { name } = params
+  const name = params['name'] ?? params['uri']
   return {
     message: { ...message, params: { ...params, _meta: ENVELOPE } },
     headers: {

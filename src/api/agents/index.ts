@@ -43,6 +43,8 @@ export const agents = {
       path: '/api/v1/mcp',
       also: '/mcp',
       by: 'daemon',
+      // The errors of the events, for a client that subscribes to resources.
+      errors: ['no_device', 'rate_limited'],
       query: v.strictObject({}),
       body: v.string(),
       text: true,

@@ -12,6 +12,15 @@ export const typesMatching = (wanted: string): EventType[] =>
 /** Returns whether a type, or a choice of types, is of organisations. Only `full` may read them. */
 export const isOfOrganisation = (type: string): boolean => type.startsWith('org.')
 
+/** The choice of all types that are not of organisations. */
+export const TYPES_WITHOUT_ORGANISATIONS = [
+  ...new Set(
+    EVENT_TYPES.filter((type) => !isOfOrganisation(type)).map((type) =>
+      type.replace(/\.\w+$/, '.*'),
+    ),
+  ),
+].join()
+
 /** Returns the message for a choice that matches no type. */
 export const noSuchType = (wanted: string): string =>
   `There are no events of the type "${wanted}". The document /api/v1/openapi.json lists all types.`

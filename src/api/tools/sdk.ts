@@ -6,7 +6,9 @@
 export {
   ProtocolError,
   ProtocolErrorCode,
+  ResourceNotFoundError,
   Server,
+  type ServerEventBus,
   createMcpHandler,
 } from '@modelcontextprotocol/server'
 export { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'

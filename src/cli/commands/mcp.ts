@@ -5,10 +5,11 @@ import { restNeed, type Scope } from '../../auth/scopes.ts'
 import { redact } from '../../crypto/encoding/redact.ts'
 import type { Ask } from '../../api/tools/call.ts'
 import { ProtocolErrorCode, StdioServerTransport, serveStdio } from '../../api/tools/sdk.ts'
-import { newServers } from '../../api/tools/server.ts'
+import { type ReportCall, newServers } from '../../api/tools/server.ts'
 import { chosenToken } from '../api.ts'
 import { askingDaemon } from '../daemon-account.ts'
 import { type Command, UsageError } from '../command.ts'
+import { newMcpSubscriptions } from '../mcp-subscriptions.ts'
 
 const SCOPES: readonly Scope[] = ['read', 'write', 'full']
 
@@ -58,6 +59,7 @@ function newCount(ask: Ask) {
 function served(
   factory: Parameters<typeof serveStdio>[0],
   settled: () => Promise<void>,
+  observe: (transport: StdioServerTransport) => void,
   onerror: () => void,
 ): Promise<void> {
   // The transport aborts pending calls when its input ends, so its input is a separate stream.
@@ -69,6 +71,7 @@ function served(
   })
   const transport = new StdioServerTransport(input)
   const handle = serveStdio(factory, { transport, onerror })
+  observe(transport)
   return new Promise((resolve) => {
     const { onclose } = transport
     transport.onclose = () => {
@@ -97,19 +100,22 @@ ends. While no daemon is running, every call fails. Calls work again as soon as 
     const { ask, close } = askingDaemon(settings, scope, () => chosenToken(settings))
     const serverFor = newServers(rest, restNeed)
     const count = newCount(ask)
-    const factory = () =>
-      serverFor(count.ask, (tool, error) => {
-        const why = error.code === 'internal' ? String(error.cause) : error.message
-        io.stderr.write(`countersignd: ${tool}: ${redact(why)}\n`)
-      })
+    const report: ReportCall = (tool, error) => {
+      const why = error.code === 'internal' ? String(error.cause) : error.message
+      io.stderr.write(`countersignd: ${tool}: ${redact(why)}\n`)
+    }
+    const subscriptions = newMcpSubscriptions(ask)
+    const factory: Parameters<typeof serveStdio>[0] = ({ era }) =>
+      subscriptions.serve(serverFor(count.ask, report, true), era)
     // The input can contain anything, even secrets. Therefore neither the line nor the error, which
     // quotes the line, is reported.
-    await served(factory, count.settled, () => {
+    await served(factory, count.settled, subscriptions.observe, () => {
       const message = 'A line of the input is not a message of the Model Context Protocol.'
       io.stderr.write(`countersignd: ${message}\n`)
       const error = { code: ProtocolErrorCode.InvalidRequest, message }
       process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`)
     })
+    subscriptions.end()
     close()
     // After a signal, the client may still have its end open. Destroying the input lets the program
     // end.

@@ -6,16 +6,13 @@ import type { Content } from '../../api/route.ts'
 import { restNeed } from '../../auth/scopes.ts'
 import { AppError } from '../../errors.ts'
 import type { Ask } from '../../api/tools/call.ts'
+import { LISTENING, narrowed } from '../../api/tools/resources.ts'
 import { ProtocolErrorCode, type Server, createMcpHandler } from '../../api/tools/sdk.ts'
 import { type ReportCall, newServers } from '../../api/tools/server.ts'
 import type { AgentHandlers } from '../context.ts'
+import { newSubscription } from './mcp-stream.ts'
 
 const JSON_ALONE = /^(?!.*text\/event-stream).*(?:application\/json|\*\/\*)/i
-/**
- * The method that is always answered with an event stream, regardless of what the client accepts.
- */
-const LISTENING = 'subscriptions/listen'
-
 /**
  * The media types that the MCP library requires every client to accept.
  *
@@ -24,9 +21,14 @@ const LISTENING = 'subscriptions/listen'
 const BOTH = 'application/json, text/event-stream'
 const DATA = /^data: (.+)$/gm
 
-/** Checks whether a message must be answered in JSON because the client does not accept events. */
+const methodOf = (message: unknown) => (message as { method?: unknown } | null)?.method
+
+/**
+ * Checks whether a message must be answered in JSON because the client does not accept events. A
+ * subscription is always answered with an event stream.
+ */
 const isJsonAlone = (accept: string, message: unknown): boolean =>
-  JSON_ALONE.test(accept) && (message as { method?: unknown } | null)?.method !== LISTENING
+  JSON_ALONE.test(accept) && methodOf(message) !== LISTENING
 
 /**
  * Converts the answers in an event stream to JSON: one object, or an array for a batch. Omits
@@ -114,18 +116,21 @@ function refusalOf(message: unknown, body: string, version: string): Content | n
  * @param serverFor creates the server object; the caller is already authenticated
  */
 export function overHttp(
-  serverFor: (ask: Ask, report: ReportCall) => Server,
+  serverFor: (ask: Ask, report: ReportCall, canSubscribe: boolean) => Server,
 ): AgentHandlers['mcp']['post'] {
   return async ({ body }, context) => {
     const { askAnew: ask, home } = context
     const version = context.header('mcp-protocol-version') ?? ''
-    const message = messageOf(body)
+    const { message, uris } = narrowed(messageOf(body))
     const refusal = refusalOf(message, body, version)
     if (refusal !== null) return refusal
     const report: ReportCall = (tool, error) =>
       home.log('error', 'tool failed', { tool, error: error.code, cause: error.cause ?? error })
     let failure: Error | undefined
-    const handler = createMcpHandler(() => serverFor(ask, report), {
+    const subscription = newSubscription()
+    // Without sessions, a client of an earlier version has no stream on which it gets notices.
+    const handler = createMcpHandler(({ era }) => serverFor(ask, report, era === 'modern'), {
+      bus: subscription.bus,
       onerror: (error) => {
         failure = error
       },
@@ -136,12 +141,25 @@ export function overHttp(
       return value === undefined ? [] : [[name, value]]
     })
     // The library only requires that the URL is valid.
-    const request = new Request('http://127.0.0.1/mcp', { method: 'POST', headers: fields, body })
+    const request = new Request('http://127.0.0.1/mcp', {
+      method: 'POST',
+      headers: fields,
+      body: methodOf(message) === LISTENING ? JSON.stringify(message) : body,
+    })
     const response = await handler.fetch(request)
     // The library's message quotes the rejected input, which must not be logged. So only failures
     // of this server are logged.
     if (response.status >= 500) home.log('error', 'protocol failed', { cause: failure })
     const type = response.headers.get('content-type') ?? 'application/json'
+    if (subscription.isOpen()) {
+      const stream = response.body as ReadableStream<Uint8Array>
+      const end = (cause?: unknown) => {
+        if (cause !== undefined) home.log('error', 'protocol failed', { cause })
+        void handler.close()
+      }
+      const body = await subscription.notify(ask, uris, stream, end)
+      return { type, body, lasting: true }
+    }
     if (isJson && isEventStream(type)) {
       const text = await inJson(response, Array.isArray(message))
       return { type: 'application/json', status: response.status, body: text }
