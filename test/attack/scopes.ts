@@ -39,9 +39,16 @@ function wanted(caller: Caller, target: Target): RegExp {
   return isScope && caller.standing !== 'device' ? /^403 insufficient_scope$/ : /^403 forbidden$/
 }
 
+/** Returns whether a GET would be answered with a stream that does not end. */
+const isEndless = ({ route, query }: Target) => route?.lasting === true && query === ''
+
 async function shot(caller: Caller, target: Target, scene: Scene) {
   const want = wanted(caller, target)
-  if (target.method === 'GET') return { bytes: await askedBy(caller, target, scene), want }
+  if (target.method === 'GET') {
+    // HEAD is authorized like GET.
+    const method = may(caller, target) && isEndless(target) ? 'HEAD' : 'GET'
+    return { bytes: await askedBy(caller, target, scene, { method }), want }
+  }
   const sent = { lines: ['Content-Type: text/plain', CLOSE], body: '{}' }
   return { bytes: await askedBy(caller, target, scene, sent), want, alone: true as const }
 }
