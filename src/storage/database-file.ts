@@ -24,16 +24,26 @@ import { isDiskFault, isFull, isResult } from './sqlite.ts'
 
 const PATIENCE_MS = 1000
 
-const hasBytes = (path: string): boolean =>
-  (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
+/**
+ * The size of the header of a write-ahead log, in bytes.
+ * @see https://sqlite.org/fileformat2.html#walformat
+ */
+const LOG_HEADER = 32
+
+/**
+ * Whether the write-ahead log of a database contains anything. A process that is killed may leave
+ * only the header. With that, SQLite fails with SQLITE_PROTOCOL after ten seconds if it may not
+ * write the index.
+ */
+const hasLog = (path: string): boolean =>
+  (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > LOG_HEADER
 
 /**
  * Whether a database has a write-ahead log without an index file, as a copy of it may.
  *
  * A read-only connection cannot open such a database.
  */
-export const isWithoutIndex = (path: string): boolean =>
-  hasBytes(`${path}-wal`) && !existsSync(`${path}-shm`)
+export const isWithoutIndex = (path: string): boolean => hasLog(path) && !existsSync(`${path}-shm`)
 
 /**
  * Opens a database for reading. Nothing is written, created or locked.
@@ -49,7 +59,7 @@ export function openReadOnly(path: string): DatabaseSync {
   // Without a write-ahead log, no process has the database open. `immutable` then keeps SQLite from
   // creating a log and leaving it there. With a log, the index is mapped read-only
   // (sqlite.org/uri.html, sqlite.org/wal.html#read_only_databases).
-  url.search = hasBytes(`${path}-wal`) ? 'mode=ro&readonly_shm=1' : 'mode=ro&immutable=1'
+  url.search = hasLog(path) ? 'mode=ro&readonly_shm=1' : 'mode=ro&immutable=1'
   return new DatabaseSync(url, { readOnly: true, timeout: PATIENCE_MS })
 }
 
@@ -115,9 +125,8 @@ export function prepareFile(
  * leave such a file, but then the write-ahead log still contains the page.
  */
 function isCutInPage(path: string, db: DatabaseSync, size: number): boolean {
-  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
   const page = (db.prepare('pragma page_size').get() as { page_size: number }).page_size
-  return size % page !== 0 && (log === undefined || log.size === 0)
+  return size % page !== 0 && !hasLog(path)
 }
 
 function inspect(path: string, check: (db: DatabaseSync) => void): void {

@@ -5,10 +5,9 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Answered, ask, caller, listed, newToken } from '../e2e/caller.ts'
-import { type Running, startDaemon } from '../e2e/program.ts'
 import { chance } from './chance.ts'
 import { type Stage, newLedger } from './ledger.ts'
-import { ownerOf } from './whole.ts'
+import { stageOf, started } from './lives.ts'
 import { type Writing, WRITES_OF_THINGS } from './writers.ts'
 
 /** Requests that write nothing. */
@@ -38,22 +37,13 @@ export const WRITES: readonly (readonly [request: string, body: () => unknown])[
   ['POST /api/v1/chat', () => ({ message: 'how' })],
 ]
 
-/** Starts a daemon that ends with the test, passed or failed. */
-export async function started(t: TestContext, dir: string): Promise<Running> {
-  const daemon = await startDaemon(dir)
-  t.after(() => daemon.end('SIGKILL'))
-  return daemon
-}
-
 /** Starts a daemon and creates one of each thing that a ledger records. */
 export async function populated(t: TestContext, dir: string) {
   const daemon = await started(t, dir)
   const { token } = await newToken(daemon.address)
-  const { address, accountAddress } = daemon
-  const stage: Stage = { address, accountAddress, token, owner: ownerOf(dir) }
   let n = 0
   const of: Writing = {
-    stage,
+    stage: stageOf(daemon, token),
     ledger: newLedger(),
     chance: chance(t),
     organisation: null,

@@ -8,15 +8,9 @@ import { EXIT } from '../../src/errors.ts'
 import { terminal } from '../cli/terminal.ts'
 import { ask } from '../e2e/caller.ts'
 import { until } from '../until.ts'
-import {
-  WRITES,
-  requireBearing,
-  requireExport,
-  requireWell,
-  populated,
-  started,
-} from './disk-bearing.ts'
+import { WRITES, requireBearing, requireExport, requireWell, populated } from './disk-bearing.ts'
 import { check } from './ledger.ts'
+import { started } from './lives.ts'
 import { sized } from './size.ts'
 import { failingDisk, noFailingDisk, noSmallDisk, smallDisk } from './small-disk.ts'
 import { follow } from './trail.ts'

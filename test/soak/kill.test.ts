@@ -8,33 +8,24 @@ import { once } from 'node:events'
 import { watch } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { verifyAudit } from '../../src/storage/audit-chain.ts'
 import { caller, newToken } from '../e2e/caller.ts'
-import { ROOT, type Running, environment, startDaemon } from '../e2e/program.ts'
+import { ROOT, type Running, environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { type Chance, chance } from './chance.ts'
 import { type Ledger, type Stage, check, newLedger } from './ledger.ts'
+import { kill, settled, stageOf, started } from './lives.ts'
 import { sized } from './size.ts'
 import { type Trail, follow } from './trail.ts'
-import { requireWhole, orphans, ownerOf } from './whole.ts'
+import { requireWhole, orphans } from './whole.ts'
 import { AT_ONCE, writeUntil } from './writers.ts'
 
 /** The number of kills of one state folder. */
 const LIFE = 20
-/** One kill of this many comes while the daemon stops. */
-const ENDING = 7
 /** Moves the clock ahead, so that a start treats abandoned secrets as orphans. */
 const NEXT_DAY = {
   NODE_OPTIONS: '--import=data:text/javascript,const{now}=Date;Date.now=()=>now()+25*3600*1000',
 }
-
-const stageOf = ({ address, accountAddress, stateDir }: Running, token: string): Stage => ({
-  address,
-  accountAddress,
-  token,
-  owner: ownerOf(stateDir),
-})
 
 /** Asserts that the daemon has synced and has all data whole. */
 async function requireAll(daemon: Running, token: string, ledger: Ledger): Promise<Stage> {
@@ -48,31 +39,6 @@ async function requireAll(daemon: Running, token: string, ledger: Ledger): Promi
   return stage
 }
 
-/** Starts a daemon that ends with the test, passed or failed. */
-async function started(t: TestContext, dir: string, env: NodeJS.ProcessEnv = {}): Promise<Running> {
-  const daemon = await startDaemon(dir, env)
-  t.after(() => daemon.end('SIGKILL'))
-  return daemon
-}
-
-/** Creates a folder with a token and an organisation in it. */
-async function settled(t: TestContext) {
-  const dir = freshFolder(t)
-  const daemon = await started(t, dir)
-  const { token } = await newToken(daemon.address)
-  const owner = caller(daemon.address, ownerOf(dir))
-  const { id } = await owner('POST /api/v1/org', { name: 'Example' })
-  return { dir, daemon, token, organisation: id as string }
-}
-
-const atOnce = async (daemon: Running) => assert.equal(await daemon.end('SIGKILL'), null)
-
-async function whileItEnds(daemon: Running, dice: Chance): Promise<void> {
-  const ended = daemon.end('SIGTERM')
-  await setTimeout(dice.below(30))
-  await Promise.all([ended, daemon.end('SIGKILL')])
-}
-
 let numbers = 0
 const next = () => ++numbers
 
@@ -82,11 +48,10 @@ async function live(t: TestContext, dice: Chance, trail: Trail, kills: number) {
   const ledger = newLedger()
   let daemon = first.daemon
   let [written, left, unlisted] = [0, 0, 0]
-  for (let kill = 0; kill < kills; kill++) {
+  for (let number = 0; number < kills; number++) {
     const stage = stageOf(daemon, token)
-    const end = kill % ENDING === 1 ? whileItEnds : atOnce
     written += await writeUntil({ stage, ledger, chance: dice, organisation, next }, () =>
-      end(daemon, dice),
+      kill(daemon, number, dice),
     )
     unlisted += trail.demand(dir)
     trail.forget()

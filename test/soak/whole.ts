@@ -13,7 +13,8 @@ import { type Runtime, readRuntime, stateSecret } from '../../src/storage/runtim
 export const ownerOf = (dir: string): string =>
   commandLineToken(stateSecret(dir), (readRuntime(dir) as Runtime).nonce)
 
-function asked<T>(path: string, ask: (db: DatabaseSync) => T): T {
+/** Reads a database as it is on the disk. */
+export function asked<T>(path: string, ask: (db: DatabaseSync) => T): T {
   const db = new DatabaseSync(path, { readOnly: true, timeout: 10_000 })
   try {
     return ask(db)

@@ -77,6 +77,23 @@ test('a newer database is rejected and left unchanged, closed by its writer or n
   }
 })
 
+test('a database opens after a kill that left only the header of its write-ahead log', (t) => {
+  const [written, crashed] = [freshFolder(t), freshFolder(t)]
+  const writer = openState(written)
+  writer.meta.set('key', 'value')
+  writer.db.exec('pragma wal_checkpoint(truncate)')
+  writer.meta.set('key', 'lost')
+  for (const file of ['state.db', 'state.db-wal', 'state.db-shm'])
+    copyFileSync(join(written, file), join(crashed, file))
+  writer.close()
+  truncateSync(join(crashed, 'state.db-wal'), 32)
+  const state = openState(crashed)
+  t.after(() => state.close())
+  assert.equal(state.meta.get('key'), 'value')
+  state.meta.set('key', 'new')
+  assert.equal(state.meta.get('key'), 'new')
+})
+
 const damages: [string, (path: string) => void][] = [
   ['nothing', (path) => truncateSync(path, 0)],
   ['one byte', (path) => truncateSync(path, 1)],
