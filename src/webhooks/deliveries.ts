@@ -275,7 +275,13 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
       rows.failed(id, { attempts, failing_since: since, next_at })
       rows.record(id, { ...base, state: 'waiting', next_at })
     })
-    log('debug', 'webhook not delivered', { webhook: id, event_id: event.id, attempts, status, error })
+    log('debug', 'webhook not delivered', {
+      webhook: id,
+      event_id: event.id,
+      attempts,
+      status,
+      error,
+    })
   }
 
   /** Delivers to a webhook until nothing is left, or until a delivery has to wait. */
