@@ -24,6 +24,14 @@ export const saveScreenshot = (page: Page, name: string): Promise<unknown> =>
 export const T0 = Date.UTC(2026, 0, 1, 9, 30, 12)
 export const MINUTE = 60_000
 export const HOSTILE = `<img src=x onerror="document.title='owned'"><b>Ann</b>`
+/** Names that could change the text around them, or make a page useless by their length. */
+export const HOSTILE_NAMES = {
+  'right to left': '\u202eAnn\u202c \u2067evil\u2069',
+  'zero width': 'A\u200dn\u200bn\u2060',
+  '64 KiB': 'W'.repeat(65_536),
+  'stacked marks': `A${'\u0301'.repeat(500)}`,
+  'control characters': 'Ann\u0000\u001b[31m\r\n',
+} as const
 
 export type Visitor = {
   /**
@@ -31,6 +39,8 @@ export type Visitor = {
    * stands still. With null the clock is the real one, and so is the rest of `performance`.
    */
   open: (url: string, aheadMs?: number | null) => Promise<Page>
+  /** Opens a page in a browser without JavaScript. */
+  openWithoutScript: (url: string) => Promise<Page>
   /**
    * Everything that any page logged, threw, or requested against its policy: empty if all is
    * well.
@@ -72,6 +82,11 @@ export async function visitor(): Promise<Visitor> {
         await page.clock.install({ time: T0 + aheadMs - 60_000 })
         await page.clock.pauseAt(T0 + aheadMs)
       }
+      await page.goto(url)
+      return page
+    },
+    openWithoutScript: async (url) => {
+      const page = await browser.newPage({ javaScriptEnabled: false })
       await page.goto(url)
       return page
     },
