@@ -185,6 +185,23 @@ describe('the stamp page', { skip }, () => {
     )
   })
 
+  it('does not give a stamp from before a reset the name that was signed after it', async () => {
+    const stamp = newStamp()
+    const next = newDevice()
+    const { key_log: log } = stamp.file
+    const reset = logEntry(stamp.account, log, 'reset', next, next, { at: T0 / 1000 })
+    const { kid, id: device } = next
+    const of = { account: stamp.account, device, n: 2, name: 'Mallory' }
+    const profile = signProfile({ ...of, kid, seed: next.keys.sign.secret })
+    site.stamps.set(stamp.jti, { ...stamp.file, key_log: [...log, reset], profile })
+    await using page = await visit.open(stamp.link)
+    assert.equal((await result(page)).kind, 'found')
+    const text = await page.innerText('main')
+    assert.match(text, /No signed name/)
+    assert.match(text, /were replaced at least once/)
+    assert.ok(!text.includes('Mallory'))
+  })
+
   it('without JavaScript: names what it needs, and shows no verdict', async () => {
     await using page = await visit.openWithoutScript(newStamp().link)
     assert.ok(await page.locator('#needs-script').isVisible())
