@@ -49,7 +49,10 @@ export type Visitor = {
   close: () => Promise<void>
 }
 
-/** Starts Chromium without any network requests of its own; all pages share a profile. */
+/**
+ * Starts Chromium without any network requests of its own. All pages with a standing clock share a
+ * profile, and so do all pages with the real clock.
+ */
 export async function visitor(): Promise<Visitor> {
   const browser = await chromium.launch({
     executablePath,
@@ -62,21 +65,26 @@ export async function visitor(): Promise<Visitor> {
       '--disable-sync',
     ],
   })
-  const context = await browser.newContext()
   const messages: string[] = []
-  await context.exposeFunction('violated', (what: string) => messages.push(what))
-  await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
-    violated(event.violatedDirective + ' ' + event.blockedURI))`)
-  context.on('console', (message) => {
-    // The browser itself logs a page with status 404 or 410, which ours have on purpose.
-    if (!message.text().includes('the server responded with a status of'))
-      messages.push(message.text())
-  })
-  context.on('weberror', (error) => messages.push(String(error.error())))
+  const newContext = async () => {
+    const context = await browser.newContext()
+    await context.exposeFunction('violated', (what: string) => messages.push(what))
+    await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
+      violated(event.violatedDirective + ' ' + event.blockedURI))`)
+    context.on('console', (message) => {
+      // The browser itself logs a page with status 404 or 410, which ours have on purpose.
+      if (!message.text().includes('the server responded with a status of'))
+        messages.push(message.text())
+    })
+    context.on('weberror', (error) => messages.push(String(error.error())))
+    return context
+  }
+  // A clock that a test sets is the clock of all pages of its context, also of later ones.
+  const [clocked, real] = [await newContext(), await newContext()]
   return {
     messages,
     open: async (url, aheadMs = 0) => {
-      const page = await context.newPage()
+      const page = await (aheadMs === null ? real : clocked).newPage()
       if (aheadMs !== null) {
         // The clock runs until it is paused, and cannot be paused in its past.
         await page.clock.install({ time: T0 + aheadMs - 60_000 })

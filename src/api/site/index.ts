@@ -108,21 +108,21 @@ export const site = {
     },
   },
   confirmationPages: {
-    /** The page of a mailed link, with a button that confirms the mailbox. */
+    /** The page of a mailed link, with buttons that confirm or reject. */
     read: {
       method: 'GET',
       path: '/confirm/{token}',
       by: 'account',
       media: html,
     },
-    /** Confirm a mailbox. */
+    /** Confirm a mailbox, or reject what the link would confirm. */
     confirm: {
       method: 'POST',
       path: '/confirm/{token}',
       by: 'account',
       form: true,
       limit: FORM_LIMIT,
-      body: v.object({}),
+      body: v.object({ answer: v.optional(v.picklist(['confirm', 'reject'])) }),
       media: html,
     },
   },

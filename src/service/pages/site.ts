@@ -88,7 +88,7 @@ export function stampPage(of: {
 const homePage = (): Content =>
   document({
     title: 'Account server',
-    main: html`<main class="page narrow">
+    main: html`<main class="page">
       <h1>Account server</h1>
       <section class="card">
         <p>
