@@ -1,15 +1,13 @@
 /** The form in which a guest checks the words of the other side. */
 import { checkWords, replaceUnknown, type PageSpeaker, type Verdict } from './check-words.ts'
-import { element, make, say } from './element.ts'
+import { element, make, nameElement, say } from './element.ts'
+
+/** Who called: the other side called the guest, or the guest calls the other side. */
+export type CallMode = 'called' | 'calling'
 
 export type CheckBox = {
-  /**
-   * Removes the verdict "theirs" if it is too old to apply to the current call. `window` is the
-   * current window.
-   */
-  turn: (window: number) => void
-  /** Clears the input and the verdict. */
-  clear: () => void
+  /** Clears the input and the verdict, and prepares the form for a call of this kind. */
+  reset: (mode: CallMode) => void
 }
 
 const KIND: Readonly<Record<Verdict['kind'], 'ok' | 'bad' | 'warn'>> = {
@@ -22,36 +20,35 @@ const KIND: Readonly<Record<Verdict['kind'], 'ok' | 'bad' | 'warn'>> = {
 }
 
 /**
- * Connects the page's form to the check. `window` returns the current window; for `wordsOf` and
- * `accept` see `checkWords`.
+ * Connects the page's form to the check. `owner` is the name of the other side; `window` returns
+ * the current window; for `wordsOf` and `accept` see `checkWords`. Calls `accepted` when the
+ * other side's words were right.
  */
 export function checkBox(of: {
+  owner: string
   window: () => Promise<number>
   wordsOf: (speaker: PageSpeaker, window: number) => Promise<readonly string[]>
   accept: (window: number) => boolean
+  accepted: () => void
 }): CheckBox {
+  const card = element('theirs', HTMLElement)
   const input = element('heard', HTMLInputElement)
   const verdict = element('verdict', HTMLElement)
   const suggestions = element('suggestions', HTMLElement)
-  let accepted: { window: number; at: string } | null = null
+  let mode: CallMode = 'called'
   /**
    * The number of the latest check. The result of an earlier, slower check must not overwrite the
    * result of the latest.
    */
   let latest = 0
 
-  const show = (kind: string, text: string) => {
+  const show = (kind: string, ...content: (string | Node)[]) => {
     // Emptied first, so that a screen reader announces the text again even if it has not changed.
-    say(verdict, kind, '')
+    say(verdict, kind)
+    delete verdict.dataset['verdict']
     suggestions.replaceChildren()
     suggestions.hidden = true
-    say(verdict, kind, text)
-  }
-  const clear = () => {
-    latest += 1
-    accepted = null
-    input.value = ''
-    show('', '')
+    say(verdict, kind, ...content)
   }
 
   const check = async () => {
@@ -61,15 +58,16 @@ export function checkBox(of: {
     if (mine !== latest) return
     const found = await checkWords(typed, window, of.wordsOf, of.accept)
     if (mine !== latest) return
-    accepted = null
-    show(KIND[found.kind], sentence(found))
+    show(KIND[found.kind], ...sentences(found, mode, of.owner))
     verdict.dataset['verdict'] = found.kind
     if (found.kind === 'theirs') {
-      accepted = { window: found.window, at: new Date().toLocaleTimeString() }
       input.value = ''
+      card.hidden = true
+      of.accepted()
+      verdict.focus()
     }
     if (found.kind === 'unknown') offer(found.word, found.suggestions)
-    if (found.kind === 'count' || found.kind === 'wrong') input.select()
+    if (found.kind !== 'theirs' && found.kind !== 'unknown') input.select()
   }
 
   const offer = (word: string, near: readonly string[]) => {
@@ -78,7 +76,7 @@ export function checkBox(of: {
       button.type = 'button'
       button.addEventListener('click', () => {
         input.value = replaceUnknown(input.value, word, each)
-        show('', '')
+        show('')
         input.focus()
       })
       suggestions.append(button)
@@ -93,43 +91,57 @@ export function checkBox(of: {
   input.addEventListener('input', () => {
     // The verdict applies to the words that were checked, so it is removed as soon as others are
     // typed.
-    if (input.value === '') return
     latest += 1
-    accepted = null
-    show('', '')
+    show('')
   })
 
   return {
-    clear,
-    turn: (window) => {
-      if (accepted === null || window <= accepted.window + 1) return
-      show('', `At ${accepted.at} their words were right. A new call needs new words.`)
-      accepted = null
+    reset: (next) => {
+      latest += 1
+      mode = next
+      input.value = ''
+      card.hidden = false
+      show('')
     },
   }
 }
 
-function sentence(verdict: Verdict): string {
+/** Returns the verdict as content: what was found in bold, then the next step. */
+function sentences(verdict: Verdict, mode: CallMode, owner: string): (string | Node)[] {
+  const bold = (...content: (string | Node)[]) => make('strong', '', ...content)
+  const name = nameElement(owner)
+  const keep = mode === 'called' ? 'Do not say your words. ' : ''
   switch (verdict.kind) {
     case 'theirs':
-      return 'These are their words. If you have not read out yours yet, read them out now.'
+      return [bold('It is ', name, '.'), mode === 'called' ? 'Now say yours:' : 'You can talk.']
     case 'used':
-      return 'These words were already used, and words are accepted only once. Ask for the next words. Do not trust a person who repeats old words.'
+      return [
+        bold('These words were used before.'),
+        `${keep}Do not trust a person who repeats old words. Ask for the next words, or hang up.`,
+      ]
     case 'own':
-      return 'These are your own words. A person who repeats your words proves nothing.'
+      return [
+        bold('These are your own words.'),
+        `A person who repeats them proves nothing. ${keep}Hang up.`,
+      ]
     case 'wrong':
-      return 'These are not their words. Do not trust this call.'
+      return [
+        bold('These are not the words of ', name, '.'),
+        `Do not trust this call. ${keep}If you may have misheard, ask for them again. Otherwise hang up, and call a number that you already have.`,
+      ]
     case 'count':
-      return count(verdict.found)
+      return [count(verdict.found)]
     case 'unknown':
-      return verdict.suggestions.length > 0
-        ? `“${verdict.word}” is not in the word list. Did you hear one of these words?`
-        : `“${verdict.word}” is not in the word list. Ask the other person to repeat it.`
+      return [
+        verdict.suggestions.length > 0
+          ? `“${verdict.word}” is not in the word list. Did you hear one of these words?`
+          : `“${verdict.word}” is not in the word list. Ask the other person to repeat it.`,
+      ]
   }
 }
 
 function count(found: number): string {
-  if (found === 0) return 'Type the three words that you heard.'
+  if (found === 0) return 'Type the three words that you hear.'
   return found === 1
     ? 'That is 1 word. Type three words.'
     : `Those are ${found} words. Type three words.`

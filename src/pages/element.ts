@@ -2,6 +2,7 @@
  * Access to the elements that scripts fill in a page made by the server. Text is only inserted as
  * text, never as HTML.
  */
+import { displayedName } from '../crypto/encoding/quoted.ts'
 
 /**
  * Returns the element with this id.
@@ -25,12 +26,15 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return made
 }
 
+/** Returns a name as an element that is isolated from the direction of the text around it. */
+export const nameElement = (name: string): HTMLElement => make('bdi', '', displayedName(name))
+
 /**
- * Puts `text` into an element. `kind` selects its colour in the style sheet. An element with an
- * empty text takes no space but stays in the document, because screen readers announce a change
- * only in an element that existed before.
+ * Replaces the content of an element. `kind` selects its colour in the style sheet. An element
+ * without content takes no space but stays in the document, because screen readers announce a
+ * change only in an element that existed before.
  */
-export function say(where: HTMLElement, kind: string, text: string): void {
+export function say(where: HTMLElement, kind: string, ...content: (string | Node)[]): void {
   where.dataset['kind'] = kind
-  where.textContent = text
+  where.replaceChildren(...content)
 }

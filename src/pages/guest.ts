@@ -1,15 +1,17 @@
 /**
- * The page of a guest code. It reads the secret from the fragment in the address bar, shows the
- * guest's words and checks the other side's words. The secret is read once, imported as a key that
+ * The page of a guest code. It reads the secret from the fragment in the address bar, asks who
+ * called, shows the guest's words and checks the other side's words. The guest's words are in the
+ * document only after the guest chose to call, or after the caller's words were accepted. The
+ * secret is read once, imported as a key that
  * is not extractable, and overwritten with zeros. It is never logged, sent, or stored as bytes.
  */
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
-import { windowOf } from '../crypto/code.ts'
+import { PERIOD_S, windowOf } from '../crypto/code.ts'
 import { parseId, ID_PREFIX } from '../crypto/encoding/id.ts'
 import { acceptedWindows, forget, keep, recallKey } from './tab-store.ts'
-import { checkBox } from './check-box.ts'
+import { checkBox, type CallMode } from './check-box.ts'
 import { startCountdown, serverClock, TOLERANCE_MS } from './server-clock.ts'
-import { element, make, say } from './element.ts'
+import { element, make, nameElement, say } from './element.ts'
 import { importCodeKey, readGuestWords } from './guest-code.ts'
 
 /** Returns the fragment, and removes it from the address bar and from the current history entry. */
@@ -33,15 +35,24 @@ function readSecret(fragment: string): Uint8Array<ArrayBuffer> | null {
   return null
 }
 
+/** Formats Unix milliseconds as the time of day on this device. */
+const timeOfDay = (unixMs: number): string =>
+  new Date(unixMs).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+
 function run(main: HTMLElement, fragment: string): void {
+  element('needs-script', HTMLElement).hidden = true
   const id = main.dataset['id'] ?? ''
   const speakers = {
     guest: parseId(ID_PREFIX.guest, id),
     owner: parseId(ID_PREFIX.account, main.dataset['account'] ?? ''),
   }
+  const owner = main.dataset['owner'] ?? ''
   const clock = serverClock(Number(main.dataset['now']))
   const notice = element('notice', HTMLElement)
-  const code = element('code', HTMLElement)
+  const who = element('who', HTMLElement)
+  const steps = element('steps', HTMLElement)
+  const theirs = element('theirs', HTMLElement)
+  const mine = element('mine', HTMLElement)
   const device = element('device', HTMLElement)
   const words = element('words', HTMLElement)
   const storageNote = element('kept', HTMLElement)
@@ -49,6 +60,10 @@ function run(main: HTMLElement, fragment: string): void {
   let key: CryptoKey | null = null
   let stored = false
   let opened = false
+  /** Whether the guest's own words may be in the document. */
+  let revealed = false
+  /** When the other side's words were accepted: the window and the time of day. */
+  let accepted: { window: number; at: string } | null = null
   let stopTicking = () => {}
   /**
    * The number of the latest start. An earlier, slower start must not restore a code that was
@@ -56,35 +71,95 @@ function run(main: HTMLElement, fragment: string): void {
    */
   let latest = 0
 
+  const currentWindow = async () => {
+    await clock.settle()
+    return windowOf(clock.now())
+  }
+
   const box = checkBox({
-    window: async () => {
-      await clock.settle()
-      return windowOf(clock.now())
-    },
+    owner,
+    window: currentWindow,
     wordsOf: (speaker, window) =>
       key === null
         ? Promise.reject(new Error('no key'))
         : readGuestWords(key, window, speakers[speaker]),
     accept: acceptedWindows(id),
+    accepted: () => {
+      accepted = { window: windowOf(clock.now()), at: timeOfDay(clock.now()) }
+      if (main.dataset['mode'] === 'calling') hideWords()
+      else void reveal()
+    },
   })
 
   const showWords = async (window: number) => {
     const used = key
-    if (used === null) return
+    if (used === null || !revealed) return
     const guestWords = await readGuestWords(used, window, speakers.guest)
-    if (used !== key || words.dataset['window'] === String(window)) return
+    if (used !== key || !revealed || words.dataset['window'] === String(window)) return
     words.dataset['window'] = String(window)
     // Separated by spaces, so that the words are read aloud and copied as three words.
     words.replaceChildren(...guestWords.flatMap((word) => [make('span', '', word), ' ']))
+    // The other side accepts the words for one more minute.
+    const end = (window + 2) * PERIOD_S * 1000
+    element('until', HTMLElement).textContent = timeOfDay(end)
+  }
+
+  const hideWords = () => {
+    revealed = false
+    mine.hidden = true
+    words.replaceChildren()
+    delete words.dataset['window']
+  }
+
+  const reveal = async () => {
+    revealed = true
+    mine.hidden = false
+    await showWords(await currentWindow())
+  }
+
+  /** Asks who called. Removes the words and the verdict of the call before. */
+  const askWho = () => {
+    hideWords()
+    accepted = null
+    box.reset('called')
+    delete main.dataset['mode']
+    steps.hidden = true
+    who.hidden = false
+  }
+
+  const choose = (mode: CallMode) => {
+    say(notice, '')
+    box.reset(mode)
+    main.dataset['mode'] = mode
+    who.hidden = true
+    // The order of the document is the order of the steps, also for the keyboard.
+    if (mode === 'calling') steps.prepend(mine)
+    else theirs.after(mine)
+    steps.hidden = false
+    if (mode === 'called') {
+      element('heard', HTMLElement).focus()
+      return
+    }
+    void reveal()
+    element('say', HTMLElement).focus()
   }
 
   const tick = (window: number, seconds: number) => {
     element('seconds', HTMLElement).textContent = seconds === 1 ? '1 second' : `${seconds} seconds`
     element('bar', HTMLProgressElement).value = seconds
     warnOfClock(clock.ahead())
-    if (words.dataset['window'] === String(window)) return
-    void showWords(window)
-    box.turn(window)
+    if (words.dataset['window'] !== String(window)) void showWords(window)
+    // The verdict applies to one call, and not to a call that begins minutes later.
+    if (accepted === null || window <= accepted.window + 1) return
+    const { at } = accepted
+    askWho()
+    say(
+      notice,
+      'info',
+      `At ${at} the words of `,
+      nameElement(owner),
+      ' were right. A new call needs new words.',
+    )
   }
 
   const stop = () => {
@@ -92,10 +167,8 @@ function run(main: HTMLElement, fragment: string): void {
     stopTicking()
     stopTicking = () => {}
     key = null
-    words.replaceChildren()
-    delete words.dataset['window']
-    box.clear()
-    code.hidden = true
+    askWho()
+    who.hidden = true
     device.hidden = true
   }
 
@@ -117,7 +190,7 @@ function run(main: HTMLElement, fragment: string): void {
     if (found === null) {
       const link = 'open the full link that you were sent, or scan the QR image again.'
       const why = cutShort ? 'The link is not complete' : 'This browser does not have your code'
-      say(notice, 'info', `${why}. To see your words, ${link}`)
+      say(notice, 'warn', make('strong', '', `${why}.`), ` To check a call, ${link}`)
       return
     }
     stored = secret === null || (await keep(id, found))
@@ -129,14 +202,13 @@ function run(main: HTMLElement, fragment: string): void {
       return
     }
     key = found
-    say(notice, '', '')
+    say(notice, '')
     storageNote.textContent = stored
       ? 'This browser stores the code, so you can reload this page. If this is not your own device, remove the code after the call.'
       : 'This browser does not store the code. If you reload this page, open the full link again.'
     await clock.settle()
     if (mine !== latest) return
-    await showWords(windowOf(clock.now()))
-    code.hidden = false
+    who.hidden = false
     device.hidden = false
     stopTicking = startCountdown(clock, tick)
     if (opened) return
@@ -151,15 +223,20 @@ function run(main: HTMLElement, fragment: string): void {
     void start(secret, text !== '' && secret === null)
   }
 
+  for (const mode of ['called', 'calling'] as const)
+    element(mode, HTMLElement).addEventListener('click', () => choose(mode))
+  element('again', HTMLElement).addEventListener('click', () => {
+    askWho()
+    element('who-called', HTMLElement).focus()
+  })
   element('forget', HTMLElement).addEventListener('click', () => {
     stop()
     void forget(id).then(() => {
       say(
         notice,
         'info',
-        'The code was removed. To see your words again, open the full link that you were sent.',
+        'The code was removed. To check a call again, open the full link that you were sent.',
       )
-      notice.tabIndex = -1
       notice.focus()
     })
   })
@@ -191,7 +268,7 @@ function warnOfClock(aheadMs: number): void {
   if (off === (where.textContent !== '')) return
   const way = aheadMs > 0 ? 'ahead of' : 'behind'
   const text = `The clock of this device is ${duration(Math.abs(aheadMs))} ${way} the clock of the server. The words on this page follow the clock of the server, so they are right. Set the clock of this device.`
-  say(where, 'warn', off ? text : '')
+  say(where, 'warn', ...(off ? [text] : []))
 }
 
 function duration(ms: number): string {

@@ -6,18 +6,21 @@ import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.t
 import type { PublicJwk } from '../crypto/jose/jwk.ts'
 import { entryHash } from '../crypto/jose/jws.ts'
 import { Refusal, type RefusalReason } from '../crypto/refusal.ts'
+import { comparableName } from '../crypto/encoding/display-names.ts'
+import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
+import { verifyProfile } from '../crypto/logs/profile.ts'
 import { type StampFacts, type StampFile, type StampPayload, verifyStamp } from '../crypto/stamp.ts'
-import { element, say } from './element.ts'
+import { element } from './element.ts'
 
 /**
  * A stamp as the server sent it. The page trusts no part of it. The key log and the receipt key
- * also come from the server, and the page has nothing to compare them with. That is why the page
- * names no person as the signer.
+ * also come from the server, and the page has nothing to compare them with. So the page names an
+ * account and how this account calls itself, but no person.
  */
-export type ServedStamp = StampFile & { receipt_key: PublicJwk }
+export type ServedStamp = StampFile & { profile?: string; receipt_key: PublicJwk }
 
 export type StampCheck =
-  | { kind: 'valid' | 'unbound'; facts: StampFacts }
+  | { kind: 'valid' | 'unbound'; facts: StampFacts; signer: string | null }
   | { kind: 'refused'; reason: string; text: string }
 
 /**
@@ -37,7 +40,8 @@ export function checkStamp(served: ServedStamp, id: string, fragment: string): S
     if (facts.payload.jti !== id) {
       return refused('other_id', 'The id of the stamp is not the id in the address.')
     }
-    return { kind: fragment === '' ? 'unbound' : 'valid', facts }
+    const signer = signerName(served.profile, facts)
+    return { kind: fragment === '' ? 'unbound' : 'valid', facts, signer }
   } catch (error) {
     if (!(error instanceof Refusal))
       return refused('malformed', 'The server sent data that is not a stamp.')
@@ -47,6 +51,24 @@ export function checkStamp(served: ServedStamp, id: string, fragment: string): S
     )
   }
 }
+
+/**
+ * Returns the name that the signer's account signed for itself; null if there is no valid name. A
+ * name counts only if keys of the stamp's generation signed it: after a reset, the account may
+ * belong to another person.
+ */
+function signerName(profile: string | undefined, { keyLog, generation }: StampFacts) {
+  if (profile === undefined) return null
+  try {
+    const { name, device } = verifyProfile(profile, keyLog)
+    const isShowable = comparableName(name) !== '' && !UNSEEN.test(name)
+    return isShowable && keyLog.devices.get(device)?.generation === generation ? name : null
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}
+const UNSEEN = new RegExp(`[${UNSHOWABLE}]`, 'u')
 
 const refused = (reason: string, text: string): StampCheck => ({ kind: 'refused', reason, text })
 
@@ -81,11 +103,18 @@ const REASONS: { readonly [R in RefusalReason]?: string } = {
  */
 const LARGEST = 1024 ** 3
 
+/** The state of the comparison of one file. */
+export type FileResult = {
+  state: 'reading' | 'same' | 'different' | 'too_large' | 'unreadable'
+  name: string
+}
+
 /**
  * Connects the page's file input and drop zone. `payload` must come from a verified stamp. The
- * browser compares the file's digest itself, so nothing is sent.
+ * browser compares the file's digest itself, so nothing is sent. Calls `show` with the state of the
+ * file that was chosen last.
  */
-export function fileCheck(payload: StampPayload): void {
+export function fileCheck(payload: StampPayload, show: (result: FileResult) => void): void {
   const input = element('file', HTMLInputElement)
   const drop = element('drop', HTMLElement)
   let latest = 0
@@ -93,26 +122,9 @@ export function fileCheck(payload: StampPayload): void {
   const take = async (file: File | undefined) => {
     if (file === undefined) return
     const mine = ++latest
-    const answer = (kind: string, text: string) => {
-      if (mine === latest) say(element('match', HTMLElement), kind, text)
-    }
-    answer('wait', `Comparing ${file.name} …`)
-    if (file.size > LARGEST) {
-      answer(
-        'warn',
-        'This file is too large for a browser. Check it on the command line: countersignd stamp verify FILE STAMP',
-      )
-      return
-    }
-    try {
-      const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer())
-      const same = encodeBase64url(new Uint8Array(digest)) === payload.sha256
-      const fits = payload.len === null || payload.len === file.size
-      if (same && fits) answer('ok', `Match: ${file.name} is the stamped file, byte for byte.`)
-      else answer('bad', `No match: ${file.name} is not the stamped file, or it was changed later.`)
-    } catch {
-      answer('warn', `The browser could not read ${file.name}. A folder cannot be compared.`)
-    }
+    show({ state: 'reading', name: file.name })
+    const state = await compare(file, payload)
+    if (mine === latest) show({ state, name: file.name })
   }
 
   input.addEventListener('change', () => {
@@ -134,4 +146,15 @@ export function fileCheck(payload: StampPayload): void {
     event.preventDefault()
     void take(event.dataTransfer?.files[0])
   })
+}
+
+async function compare(file: File, { sha256, len }: StampPayload): Promise<FileResult['state']> {
+  if (file.size > LARGEST) return 'too_large'
+  try {
+    const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer())
+    const isSame = encodeBase64url(new Uint8Array(digest)) === sha256
+    return isSame && (len === null || len === file.size) ? 'same' : 'different'
+  } catch {
+    return 'unreadable'
+  }
 }

@@ -70,7 +70,8 @@ describe('the public pages', { skip }, () => {
   ])
     test(`${name}: no serious problem, and nothing against the policy`, async () => {
       const page = await browser.open(urls[name]!, null)
-      if (name === 'a guest code') await page.waitForSelector('#words:not(:empty)')
+      if (name === 'a guest code') await page.waitForSelector('#who')
+      if (name === 'a stamp') await page.waitForSelector('#compare')
       await assertAccessible(page)
       assert.deepEqual(browser.messages, [])
       await page.close()
@@ -112,14 +113,42 @@ describe('the public pages', { skip }, () => {
     await page.close()
   })
 
-  test('the words of a caller can be checked by keyboard', async () => {
-    const page = await browser.open(urls['a guest code']!, null)
-    await page.waitForSelector('#words:not(:empty)')
-    await tabTo(page, '#heard')
-    await page.keyboard.type('apple apple apple')
-    await page.keyboard.press('Enter')
-    await page.waitForSelector('#verdict:not(:empty), #suggestions:not(:empty)')
+  for (const mode of ['called', 'calling'])
+    test(`${mode}: the words of a caller can be checked by keyboard`, async () => {
+      const page = await browser.open(urls['a guest code']!, null)
+      await page.waitForSelector('#who')
+      await tabTo(page, `#${mode}`)
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('#check')
+      await assertAccessible(page)
+      if (mode === 'calling') await tabTo(page, '#heard')
+      await page.keyboard.type('apple apple apple')
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('#verdict:not(:empty), #suggestions:not(:empty)')
+      await assertAccessible(page)
+      await tabTo(page, '#again')
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('#who')
+      assert.deepEqual(browser.messages, [])
+      await page.close()
+    })
+
+  test('a file is compared with a stamp, with the name of the signer', async () => {
+    const page = await browser.open(urls['a stamp']!, null)
+    await page.waitForSelector('#compare')
+    await tabTo(page, '#file')
+    for (const [content, kind] of [
+      ['I will be there at nine.', 'ok'],
+      ['I will be there at ten.', 'bad'],
+    ] as const) {
+      const buffer = Buffer.from(content)
+      await page.setInputFiles('#file', { name: 'note.txt', mimeType: 'text/plain', buffer })
+      await page.waitForSelector(`#result[data-kind=${kind}]`)
+      await assertAccessible(page)
+    }
+    await page.click('#about summary')
     await assertAccessible(page)
+    assert.match(await page.innerText('#summary'), /The account chose this name itself/)
     assert.deepEqual(browser.messages, [])
     await page.close()
   })

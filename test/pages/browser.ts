@@ -24,6 +24,14 @@ export const saveScreenshot = (page: Page, name: string): Promise<unknown> =>
 export const T0 = Date.UTC(2026, 0, 1, 9, 30, 12)
 export const MINUTE = 60_000
 export const HOSTILE = `<img src=x onerror="document.title='owned'"><b>Ann</b>`
+/** Names that could change the text around them, or make a page useless by their length. */
+export const HOSTILE_NAMES = {
+  'right to left': '\u202eAnn\u202c \u2067evil\u2069',
+  'zero width': 'A\u200dn\u200bn\u2060',
+  '64 KiB': 'W'.repeat(65_536),
+  'stacked marks': `A${'\u0301'.repeat(500)}`,
+  'control characters': 'Ann\u0000\u001b[31m\r\n',
+} as const
 
 export type Visitor = {
   /**
@@ -31,6 +39,8 @@ export type Visitor = {
    * stands still. With null the clock is the real one, and so is the rest of `performance`.
    */
   open: (url: string, aheadMs?: number | null) => Promise<Page>
+  /** Opens a page in a browser without JavaScript. */
+  openWithoutScript: (url: string) => Promise<Page>
   /**
    * Everything that any page logged, threw, or requested against its policy: empty if all is
    * well.
@@ -39,7 +49,10 @@ export type Visitor = {
   close: () => Promise<void>
 }
 
-/** Starts Chromium without any network requests of its own; all pages share a profile. */
+/**
+ * Starts Chromium without any network requests of its own. All pages with a standing clock share a
+ * profile, and so do all pages with the real clock.
+ */
 export async function visitor(): Promise<Visitor> {
   const browser = await chromium.launch({
     executablePath,
@@ -52,26 +65,36 @@ export async function visitor(): Promise<Visitor> {
       '--disable-sync',
     ],
   })
-  const context = await browser.newContext()
   const messages: string[] = []
-  await context.exposeFunction('violated', (what: string) => messages.push(what))
-  await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
-    violated(event.violatedDirective + ' ' + event.blockedURI))`)
-  context.on('console', (message) => {
-    // The browser itself logs a page with status 404 or 410, which ours have on purpose.
-    if (!message.text().includes('the server responded with a status of'))
-      messages.push(message.text())
-  })
-  context.on('weberror', (error) => messages.push(String(error.error())))
+  const newContext = async () => {
+    const context = await browser.newContext()
+    await context.exposeFunction('violated', (what: string) => messages.push(what))
+    await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
+      violated(event.violatedDirective + ' ' + event.blockedURI))`)
+    context.on('console', (message) => {
+      // The browser itself logs a page with status 404 or 410, which ours have on purpose.
+      if (!message.text().includes('the server responded with a status of'))
+        messages.push(message.text())
+    })
+    context.on('weberror', (error) => messages.push(String(error.error())))
+    return context
+  }
+  // A clock that a test sets is the clock of all pages of its context, also of later ones.
+  const [clocked, real] = [await newContext(), await newContext()]
   return {
     messages,
     open: async (url, aheadMs = 0) => {
-      const page = await context.newPage()
+      const page = await (aheadMs === null ? real : clocked).newPage()
       if (aheadMs !== null) {
         // The clock runs until it is paused, and cannot be paused in its past.
         await page.clock.install({ time: T0 + aheadMs - 60_000 })
         await page.clock.pauseAt(T0 + aheadMs)
       }
+      await page.goto(url)
+      return page
+    },
+    openWithoutScript: async (url) => {
+      const page = await browser.newPage({ javaScriptEnabled: false })
       await page.goto(url)
       return page
     },

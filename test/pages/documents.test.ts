@@ -3,9 +3,11 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { UNSHOWABLE } from '../../src/crypto/encoding/quoted.ts'
 import { guestPage } from '../../src/service/pages/guest-page.ts'
 import { escape, html } from '../../src/service/pages/document.ts'
 import { stampPage } from '../../src/service/pages/site.ts'
+import { HOSTILE_NAMES } from './browser.ts'
 
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>' onload='x`
 const guest = {
@@ -13,6 +15,8 @@ const guest = {
   accountId: 'acc_1',
   ownerName: 'Ann',
   guestName: null,
+  expiresAt: null,
+  server: 'https://words.example',
   now: 1767225600000,
 } as const
 /** Every text of users, as HTML. */
@@ -28,8 +32,8 @@ describe('the public documents', () => {
           { active: undefined, revoked: 410, expired: 410, unknown: 404 }[state],
         ] as const,
     ),
-    ['stamp', stampPage({ id: HOSTILE, known: true, now: 0 }), undefined],
-    ['stamp, unknown', stampPage({ id: HOSTILE, known: false, now: 0 }), 404],
+    ['stamp', stampPage({ id: HOSTILE, known: true, now: 0, server: guest.server }), undefined],
+    ['stamp, unknown', stampPage({ id: HOSTILE, known: false, now: 0, server: guest.server }), 404],
   ] as const
 
   for (const [name, page, status] of pages) {
@@ -54,6 +58,25 @@ describe('the public documents', () => {
       }
     })
   }
+
+  it('names the server, and when a guest code expires', () => {
+    const page = guestPage({ ...guest, expiresAt: Date.UTC(2026, 2, 5, 14), state: 'active' })
+    assert.match(page.body as string, /<bdi>Ann<\/bdi> on words\.example/)
+    assert.match(page.body as string, /5 March 2026 at 14:00 UTC/)
+    const unlimited = guestPage({ ...guest, state: 'active' }).body as string
+    assert.ok(!unlimited.includes('works until'))
+  })
+
+  for (const [kind, name] of Object.entries(HOSTILE_NAMES))
+    it(`cuts and cleans a name with ${kind}`, () => {
+      const body = guestPage({ ...guest, ownerName: name, guestName: name, state: 'active' })
+        .body as string
+      assert.ok(body.length < 8192, `${body.length}`)
+      assert.ok(!/\p{M}{5}/u.test(body))
+      const names = [...body.matchAll(/<bdi>(.*?)<\/bdi>/gsu)].map(([, shown]) => shown!)
+      assert.ok(names.length > 2)
+      for (const shown of names) assert.doesNotMatch(shown, new RegExp(`[${UNSHOWABLE}]`, 'u'))
+    })
 
   it('names the recipient of an active code, and not afterwards', () => {
     const named = (state: 'active' | 'revoked' | 'expired' | 'unknown') =>

@@ -11,8 +11,10 @@ import { codeKey, codeReader, LABEL, windowOf, ZERO_HEAD } from '../../src/crypt
 import { newId, parseId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import {
+  assertAccessible,
   assertFits,
   HOSTILE,
+  HOSTILE_NAMES,
   keepsNothing,
   MINUTE,
   onDemand,
@@ -42,7 +44,7 @@ const W0 = windowOf(T0)
 function newGuest(ownerName = 'Ann Ode', guestName: string | null = null) {
   const id = newId(ID_PREFIX.guest, T0)
   const accountId = newId(ID_PREFIX.account, T0)
-  site.guests.set(id, { accountId, ownerName, guestName, state: 'active' })
+  site.guests.set(id, { accountId, ownerName, guestName, expiresAt: null, state: 'active' })
   const secret = crypto.getRandomValues(new Uint8Array(32))
   const subject = parseId(ID_PREFIX.guest, id)
   const kc = codeKey({ label: LABEL.guest, key: secret, subject, epoch: 1, head: ZERO_HEAD })
@@ -62,8 +64,16 @@ function newGuest(ownerName = 'Ann Ode', guestName: string | null = null) {
   }
 }
 
-/** Returns the words on the page, with the window that the page states for them. */
+/** Waits until the page asks who called. */
+const asked = (page: Page) => page.locator('#who').waitFor()
+
+/** Chooses that the guest calls; returns the words on the page, with the window of the words. */
 async function shown(page: Page): Promise<{ words: string; window: number }> {
+  await page.click('#calling')
+  return ownWords(page)
+}
+
+async function ownWords(page: Page): Promise<{ words: string; window: number }> {
   const words = page.locator('#words[data-window]')
   await words.waitFor()
   const [text, window] = [await words.textContent(), await words.getAttribute('data-window')]
@@ -73,70 +83,144 @@ async function shown(page: Page): Promise<{ words: string; window: number }> {
 async function check(page: Page, words: string): Promise<string | null> {
   await page.fill('#heard', words)
   await page.press('#heard', 'Enter')
-  await page.locator('#verdict:not(:empty)').waitFor()
+  await page.locator('#verdict[data-verdict]').waitFor()
   return page.locator('#verdict').getAttribute('data-verdict')
 }
 
+/** Returns the text of the verdict in one line. */
+const verdict = async (page: Page) => (await page.innerText('#verdict')).replaceAll('\n', ' ')
+
+/** Asserts that none of the guest's words around this minute is in the document. */
+async function assertHidden(page: Page, guest: { own: (window: number) => string }) {
+  const html = (await page.content()).replaceAll(/<[^>]*>/g, '')
+  for (const window of [W0 - 1, W0, W0 + 1, W0 + 2]) assert.ok(!html.includes(guest.own(window)))
+}
+
 describe('the guest page', { skip }, () => {
+  it('asks who called, and has no words before the answer', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    await asked(page)
+    assert.match(await page.innerText('.lead'), /Ann Ode on 127\.0\.0\.1:\d+/)
+    await page.clock.runFor(MINUTE)
+    await assertHidden(page, guest)
+    assert.ok(!(await page.locator('#steps').isVisible()))
+  })
+
+  it('called: shows the own words only after those of the caller, then hides them', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    await page.click('#called')
+    assert.equal(await page.evaluate('document.activeElement.id'), 'heard')
+    assert.match(await page.innerText('#theirs'), /Do not say yours yet/)
+    for (const wrong of ['apple apple apple', newGuest().theirs(W0), guest.own(W0)]) {
+      await check(page, wrong)
+      await page.clock.runFor(1000)
+      await assertHidden(page, guest)
+    }
+    assert.equal(await check(page, guest.theirs(W0)), 'theirs')
+    assert.equal(await verdict(page), 'It is Ann Ode. Now say yours:')
+    assert.deepEqual(await ownWords(page), { words: guest.own(W0), window: W0 })
+    assert.equal(await page.evaluate('document.activeElement.id'), 'verdict')
+    assert.ok(!(await page.locator('#check').isVisible()))
+    // They stay for one whole minute after the one of the check.
+    await page.clock.runFor(MINUTE)
+    assert.equal((await ownWords(page)).window, W0 + 1)
+    await page.clock.runFor(MINUTE)
+    await asked(page)
+    await assertHidden(page, guest)
+    assert.match(await page.innerText('#notice'), /words of Ann Ode were right/)
+  })
+
+  it('calling: shows the own words, then accepts those of the other side', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link)
+    assert.deepEqual(await shown(page), { words: guest.own(W0), window: W0 })
+    assert.equal(await page.evaluate('document.activeElement.id'), 'say')
+    assert.ok(
+      await page.evaluate(
+        'mine.compareDocumentPosition(theirs) & Node.DOCUMENT_POSITION_FOLLOWING',
+      ),
+    )
+    assert.equal(await check(page, guest.theirs(W0)), 'theirs')
+    assert.equal(await verdict(page), 'It is Ann Ode. You can talk.')
+    await assertHidden(page, guest)
+    await page.click('#again')
+    await asked(page)
+    assert.equal(await page.evaluate('document.activeElement.id'), 'who-called')
+  })
+
   it('shows the words of src/crypto for its window, and the next ones after the minute', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
     assert.deepEqual(await shown(page), { words: guest.own(W0), window: W0 })
     assert.equal(await page.locator('#seconds').textContent(), '48 seconds')
+    const time = `new Date(${(W0 + 2) * MINUTE}).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })`
+    assert.equal(await page.locator('#until').textContent(), await page.evaluate(time))
     assert.equal(await page.locator('#words').getAttribute('aria-live'), 'polite')
-    assert.match((await page.locator('.rule').textContent()) ?? '', /The caller speaks first/)
     await page.clock.runFor(MINUTE)
     await page.locator(`#words[data-window="${W0 + 1}"]`).waitFor()
-    assert.deepEqual(await shown(page), { words: guest.own(W0 + 1), window: W0 + 1 })
+    assert.deepEqual(await ownWords(page), { words: guest.own(W0 + 1), window: W0 + 1 })
   })
 
   it('shows the recipient of the code before the words, also after a reload', async () => {
     const guest = newGuest('Ann Ode', 'Maria Muster')
     await using page = await visit.open(guest.link)
-    await shown(page)
+    await asked(page)
     assert.equal(await page.locator('#made-for').innerText(), 'Made for Maria Muster.')
     assert.ok(await page.locator('#made-for').isVisible())
     await page.reload()
-    await shown(page)
+    await asked(page)
     assert.equal(await page.locator('#made-for').innerText(), 'Made for Maria Muster.')
     assert.ok(!site.requests.some((line) => line.includes(guest.fragment)))
     const forNobody = newGuest()
     await page.goto(forNobody.link)
-    await shown(page)
+    await asked(page)
     assert.equal(await page.locator('#made-for').count(), 0)
   })
 
-  it('judges the words of the other side', async () => {
+  for (const mode of ['called', 'calling'] as const)
+    it(`${mode}: judges the words of the other side`, async () => {
+      const guest = newGuest()
+      await using page = await visit.open(guest.link)
+      await page.click(`#${mode}`)
+      const stranger = newGuest()
+      for (const [words, kind, sentence] of [
+        ['', 'count', /three words that you hear/],
+        [guest.theirs(W0).split(' ').slice(1).join(' '), 'count', /Those are 2 words/],
+        [stranger.theirs(W0), 'wrong', /not the words of Ann Ode\. Do not trust this call/],
+        [guest.theirs(W0 - 2), 'wrong', /not the words/],
+        [guest.own(W0), 'own', /your own words\. A person who repeats them proves nothing/],
+        [guest.theirs(W0).toUpperCase(), 'theirs', /It is Ann Ode/],
+        [guest.theirs(W0), 'used', /were used before/],
+        [guest.theirs(W0 - 1), 'theirs', /It is Ann Ode/],
+      ] as const) {
+        if (!(await page.locator('#check').isVisible())) {
+          await page.click('#again')
+          await page.click(`#${mode}`)
+        }
+        assert.equal(await check(page, words), kind, words)
+        assert.match(await verdict(page), sentence)
+      }
+      // A reload keeps the record that they were used.
+      await page.reload()
+      await page.click(`#${mode}`)
+      assert.equal(await check(page, guest.theirs(W0)), 'used')
+    })
+
+  it('removes a verdict as soon as other words are typed', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
-    await shown(page)
-    const stranger = newGuest()
-    for (const [words, verdict, sentence] of [
-      ['', 'count', /three words that you heard/],
-      [guest.theirs(W0).split(' ').slice(1).join(' '), 'count', /Those are 2 words/],
-      [stranger.theirs(W0), 'wrong', /not their words. Do not trust this call/],
-      [guest.theirs(W0 - 2), 'wrong', /not their words/],
-      [guest.own(W0), 'own', /your own words\. A person who repeats your words proves nothing/],
-      [guest.theirs(W0).toUpperCase(), 'theirs', /These are their words/],
-      [guest.theirs(W0), 'used', /already used/],
-      [guest.theirs(W0 - 1), 'theirs', /These are their words/],
-    ] as const) {
-      assert.equal(await check(page, words), verdict, words)
-      assert.match((await page.locator('#verdict').textContent()) ?? '', sentence)
-    }
-    // The verdict disappears with its words, and a reload keeps the record that they were used.
-    await page.clock.runFor(2 * MINUTE)
-    assert.equal(await page.locator('#verdict').getAttribute('data-kind'), '')
-    await page.reload()
-    await shown(page)
-    await page.clock.setFixedTime(T0)
-    assert.equal(await check(page, guest.theirs(W0)), 'used')
+    await page.click('#called')
+    assert.equal(await check(page, newGuest().theirs(W0)), 'wrong')
+    await page.locator('#heard').pressSequentially('m')
+    assert.equal(await page.locator('#verdict').textContent(), '')
   })
 
   it('names an unknown word and inserts the chosen suggestion, by keyboard alone', async () => {
     const guest = newGuest()
     await using page = await visit.open(guest.link)
-    await shown(page)
+    await page.click('#called')
     const [first = '', ...rest] = guest.theirs(W0).split(' ')
     assert.equal(await check(page, `${first}x ${rest.join(' ')}`), 'unknown')
     assert.ok((await page.locator('#verdict').textContent())?.includes(`“${first}x”`))
@@ -146,6 +230,22 @@ describe('the guest page', { skip }, () => {
     assert.equal(await page.inputValue('#heard'), guest.theirs(W0))
     assert.equal(await page.evaluate('document.activeElement.id'), 'heard')
     assert.equal(await check(page, await page.inputValue('#heard')), 'theirs')
+  })
+
+  it('without JavaScript: names what it needs, and shows no words and no verdict', async () => {
+    const guest = newGuest()
+    await using page = await visit.openWithoutScript(guest.link)
+    assert.ok(await page.locator('#needs-script').isVisible())
+    assert.match(await page.innerText('#needs-script'), /needs JavaScript/)
+    for (const part of ['#who', '#steps', '#device'])
+      assert.ok(!(await page.locator(part).isVisible()), part)
+  })
+
+  it('names what it needs if its script cannot be loaded', async () => {
+    await using page = await visit.open(`${site.origin}/health`, null)
+    await page.route('**/guest.js', (route) => route.fulfill({ status: 503, body: '' }))
+    await page.goto(newGuest().link)
+    await page.locator('#needs-script').waitFor({ state: 'visible' })
   })
 
   it('removes the secret from the address, stores it unreadable, and works after a reload', async () => {
@@ -191,9 +291,10 @@ describe('the guest page', { skip }, () => {
     await page.click('#forget')
     await page.locator('#notice', { hasText: 'The code was removed' }).waitFor()
     assert.equal(await page.locator('#words').textContent(), '')
+    await assertHidden(page, guest)
     await other.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
     await other.locator('#notice', { hasText: 'does not have your code' }).waitFor()
-    assert.ok(!(await other.locator('#code').isVisible()))
+    assert.ok(!(await other.locator('#steps').isVisible()))
     await page.reload()
     await page.locator('#notice', { hasText: 'open the full link' }).waitFor()
 
@@ -214,7 +315,7 @@ describe('the guest page', { skip }, () => {
       await page.goto(`${guest.plain}?${fragment.length}${fragment}`)
       await page.locator('#notice', { hasText: text }).waitFor()
       await page.waitForFunction(`!location.href.includes('#')`)
-      assert.ok(!(await page.locator('#code').isVisible()))
+      assert.ok(!(await page.locator('#who').isVisible()))
     }
     assert.ok(!site.posts.some((line) => line.includes(guest.id)))
   })
@@ -275,6 +376,7 @@ describe('the guest page', { skip }, () => {
         accountId: guest.accountId,
         ownerName: 'Ann Ode',
         guestName: null,
+        expiresAt: null,
         state: 'active',
       })
       await page.goto(`${guest.plain}?before=${state}#${guest.fragment}`)
@@ -295,6 +397,8 @@ describe('the guest page', { skip }, () => {
     await shown(page)
     assert.equal(await page.locator('h1 bdi').textContent(), HOSTILE)
     assert.equal(await page.locator('#made-for bdi').textContent(), HOSTILE)
+    await check(page, guest.theirs(W0))
+    assert.equal(await page.locator('#verdict bdi').textContent(), HOSTILE)
     assert.equal(await page.locator('img').count(), 0)
     assert.equal(await page.title(), `Calls with ${HOSTILE} – Countersign`)
   })
@@ -316,19 +420,54 @@ describe('the guest page', { skip }, () => {
   })
 
   it('makes its screenshot', onDemand, async () => {
-    await using page = await visit.open(newGuest('Alice').link)
-    await shown(page)
-    await page.setViewportSize({ width: 900, height: 793 })
+    const guest = newGuest('Alice')
+    await using page = await visit.open(guest.link)
+    await page.setViewportSize({ width: 720, height: 680 })
+    await page.click('#called')
+    await check(page, guest.theirs(W0))
+    await ownWords(page)
     await saveScreenshot(page, 'guest-page.png')
   })
 
-  it('is not wider than a small phone, in any state of it', async () => {
-    const guest = newGuest('W'.repeat(120), 'M'.repeat(100))
-    await using page = await visit.open(guest.link)
-    await shown(page)
-    await check(page, 'matadorx carload recede')
-    await assertFits(page)
+  it('has no serious fault in any state, light and dark', async () => {
+    const guest = newGuest()
+    await using page = await visit.open(guest.link, null)
+    await asked(page)
+    await assertAccessible(page)
+    const words = { wrong: newGuest().theirs(W0), own: guest.own(W0), theirs: guest.theirs(W0) }
+    for (const [mode, said, kind] of [
+      ['called', words.theirs, 'theirs'],
+      ['called', words.theirs, 'used'],
+      ['called', words.wrong, 'wrong'],
+      ['calling', words.own, 'own'],
+      ['calling', 'apple', 'unknown'],
+      ['calling', guest.theirs(W0 - 1), 'theirs'],
+    ] as const) {
+      if (!(await page.locator('#who').isVisible())) await page.click('#again')
+      await page.click(`#${mode}`)
+      assert.equal(await check(page, said), kind)
+      await assertAccessible(page)
+    }
+    await page.goto(newGuest().plain)
+    await page.locator('#notice:not(:empty)').waitFor()
+    await assertAccessible(page)
   })
+
+  for (const [kind, name] of Object.entries({ ...HOSTILE_NAMES, long: 'W'.repeat(100) }))
+    it(`is not wider than a small phone in any state, with a name of this kind: ${kind}`, async () => {
+      const guest = newGuest(name, name)
+      await using page = await visit.open(guest.link)
+      await asked(page)
+      await assertFits(page)
+      await page.click('#calling')
+      await ownWords(page)
+      await check(page, 'matadorx carload recede')
+      await assertFits(page)
+      await check(page, newGuest().theirs(W0))
+      await assertFits(page)
+      await check(page, guest.theirs(W0))
+      await assertFits(page)
+    })
 })
 
 // Alone, because it moves the server’s clock.
@@ -345,9 +484,9 @@ describe('the guest page after a sleep', { skip }, () => {
     )
     // Checked against the right minute at once, before the next tick.
     assert.equal(await check(page, guest.theirs(W0 + 10)), 'theirs')
+    await page.click('#again')
     await page.clock.runFor(2000)
-    await page.locator(`#words[data-window="${W0 + 10}"]`).waitFor()
-    assert.equal((await shown(page)).words, guest.own(W0 + 10))
+    assert.deepEqual(await shown(page), { words: guest.own(W0 + 10), window: W0 + 10 })
   })
 })
 

@@ -15,6 +15,7 @@ import { newId } from '../../src/crypto/encoding/id.ts'
 import { confirmationIn } from '../service/letters.ts'
 import { ask } from '../daemon.ts'
 import {
+  assertAccessible,
   assertFits,
   HOSTILE,
   onDemand,
@@ -116,7 +117,7 @@ describe('the pages of an open link', { skip }, () => {
     await using confirmation = await open(await mailedTo('gus@example.org'))
     assert.match(
       (await confirmation.innerText('main')) ?? '',
-      /gus@example\.org.*> \u2068Hello,\u2069\n> \u2068it is me/s,
+      /gus@example\.org.*Your message\nHello,\nit is me/s,
     )
     assert.deepEqual(await stateOf('gus@example.org'), ['unconfirmed'])
     await confirmation.keyboard.press('Tab')
@@ -126,6 +127,37 @@ describe('the pages of an open link', { skip }, () => {
     // Sent once more, as by a reload.
     await confirmation.reload()
     assert.equal(await heading(confirmation), 'This link is no longer valid')
+  })
+
+  it('are rejected with the button "This was not me", and their link ends', async () => {
+    const slug = await newLink()
+    await using page = await open(`/o/${slug}`)
+    await page.fill('#display_name', 'Mallory')
+    await page.fill('#email', 'victim@example.org')
+    await page.press('#email', 'Enter')
+    await page.getByRole('heading', { name: 'Open your mailbox' }).waitFor()
+    const path = await mailedTo('victim@example.org')
+    await using confirmation = await open(path)
+    await assertAccessible(confirmation)
+    await confirmation.getByRole('button', { name: 'This was not me' }).click()
+    await confirmation.getByRole('heading', { name: 'Nothing was confirmed' }).waitFor()
+    await assertAccessible(confirmation)
+    assert.deepEqual(await stateOf('victim@example.org'), [])
+    await confirmation.goto(address + path)
+    assert.equal(await heading(confirmation), 'This link is no longer valid')
+  })
+
+  it('show the owner with the headline, and what becomes of a request', async () => {
+    const headline = (text: string | null) =>
+      hand.db.updateTable('accounts').set({ headline: text }).where('id', '=', OWNER).execute()
+    await headline('Repairs <clocks>')
+    await using page = await open(`/o/${await newLink()}`)
+    assert.equal(await page.innerText('.headline'), 'Repairs <clocks>')
+    assert.match(await page.innerText('main'), /If your request is declined, you get no mail/)
+    assert.equal(await page.innerText('.server'), `on ${new URL(address).host}`)
+    await headline(null)
+    await page.reload()
+    assert.equal(await page.locator('.headline').count(), 0)
   })
 
   it('show errors beside the field, keep the input, and focus the field', async () => {
@@ -185,7 +217,11 @@ describe('the pages of an open link', { skip }, () => {
 
   it('make their screenshots', onDemand, async () => {
     const named = (display_name: string) =>
-      hand.db.updateTable('accounts').set({ display_name }).where('id', '=', OWNER).execute()
+      hand.db
+        .updateTable('accounts')
+        .set({ display_name, headline: 'Calculating engines' })
+        .where('id', '=', OWNER)
+        .execute()
     await named('Ada Lovelace')
     const slug = await newLink('active', 'Talk to the workshop')
     await using wide = await open(`/o/${slug}`)
@@ -197,7 +233,6 @@ describe('the pages of an open link', { skip }, () => {
       .browser()!
       .newContext({
         colorScheme: 'dark',
-        deviceScaleFactor: 2,
         viewport: { width: 360, height: 740 },
       })
     const page = await phone.newPage()

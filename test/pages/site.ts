@@ -17,7 +17,7 @@ export type Site = {
   origin: string
   /** The server's time in Unix milliseconds; it stands still. */
   now: number
-  guests: Map<string, Omit<GuestPage, 'id' | 'now'>>
+  guests: Map<string, Omit<GuestPage, 'id' | 'now' | 'server'>>
   /** The answers of `/s/{id}/file`. */
   stamps: Map<string, object>
   /** `Origin` and path of every POST. */
@@ -48,7 +48,13 @@ async function bundle(): Promise<Map<string, Uint8Array>> {
 /** Starts the site on a free loopback port, at this time. */
 export async function startSite(now: number): Promise<Site> {
   const assets = await bundle()
-  const unknown = { accountId: '', ownerName: '', guestName: null, state: 'unknown' } as const
+  const unknown = {
+    accountId: '',
+    ownerName: '',
+    guestName: null,
+    expiresAt: null,
+    state: 'unknown',
+  } as const
   const site = {
     now,
     guests: new Map(),
@@ -59,11 +65,12 @@ export async function startSite(now: number): Promise<Site> {
 
   const content = (path: string): Content | undefined => {
     const [, kind, id = '', more] = path.split('/')
-    if (kind === 'g') return guestPage({ ...(site.guests.get(id) ?? unknown), id, now: site.now })
+    const { now, origin: server } = site
+    if (kind === 'g') return guestPage({ ...(site.guests.get(id) ?? unknown), id, now, server })
     if (kind === 's' && more === 'file' && site.stamps.has(id)) {
       return { type: 'application/json', body: JSON.stringify(site.stamps.get(id)) }
     }
-    if (kind === 's') return stampPage({ id, known: site.stamps.has(id), now: site.now })
+    if (kind === 's') return stampPage({ id, known: site.stamps.has(id), now, server })
     const asset = assets.get(id)
     if (kind === 'assets' && asset !== undefined) {
       return { type: id.endsWith('.css') ? 'text/css' : 'text/javascript', body: asset }

@@ -8,16 +8,20 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
 import { decodeBase64url, encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
+import { UNSHOWABLE } from '../../src/crypto/encoding/quoted.ts'
 import { logEntry, newDevice } from '../crypto/builders.ts'
 import { firstOf, newDeviceKeys } from '../crypto/keys.ts'
 import { newId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
 import { thumbprint } from '../../src/crypto/jose/jwk.ts'
 import { entryHash } from '../../src/crypto/jose/jws.ts'
+import { signProfile } from '../../src/crypto/logs/profile.ts'
 import { signReceipt, signStamp, stampFragment, stampWords } from '../../src/crypto/stamp.ts'
 import {
+  assertAccessible,
   assertFits,
   dropFile,
   HOSTILE,
+  HOSTILE_NAMES,
   onDemand,
   saveScreenshot,
   skip,
@@ -39,7 +43,9 @@ after(async () => {
 })
 
 /** Creates a stamp on the site, with its file as the server serves it. */
-function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' } = {}) {
+function newStamp(
+  of: { receipt?: boolean; ctx?: string; claim?: 'organisation'; name?: string } = {},
+) {
   const content = Buffer.from('The transfer was agreed by telephone.\n')
   const [device, jti] = [ID_PREFIX.device, ID_PREFIX.stamp].map((p) => newId(p, T0))
   const [keys, server] = [newDeviceKeys(), newDeviceKeys()]
@@ -61,7 +67,10 @@ function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' 
   const jws = signStamp(claims, thumbprint(keys.sign.jwk), keys.sign.secret)
   const seen = { received_at: at + 4, key_status: 'active', assurance: 'verified_email' } as const
   const receipt = signReceipt(jws, seen, thumbprint(server.sign.jwk), server.sign.secret)
-  const bare = { stamp: jws, key_log: [log], receipt_key: server.sign.jwk }
+  const signed = { account, device: device!, n: 1, name: of.name ?? 'Ann Ode' }
+  const kid = thumbprint(keys.sign.jwk)
+  const profile = signProfile({ ...signed, kid, seed: keys.sign.secret })
+  const bare = { profile, stamp: jws, key_log: [log], receipt_key: server.sign.jwk }
   const file = of.receipt === false ? bare : { ...bare, receipt }
   site.stamps.set(jti!, file)
   const plain = `${site.origin}/s/${jti}`
@@ -69,7 +78,7 @@ function newStamp(of: { receipt?: boolean; ctx?: string; claim?: 'organisation' 
     jti: jti!,
     account: account,
     device: device!,
-    kid: thumbprint(keys.sign.jwk),
+    kid,
     root: createHash('sha256').update(log).digest('hex'),
     hex: createHash('sha256').update(content).digest('hex'),
     jws,
@@ -92,14 +101,126 @@ async function result(page: Page) {
   return { kind, reason, text: await page.innerText('main') }
 }
 
+/** Chooses a file, and returns the verdict: its colour, the colour of the page, and its text. */
+async function choose(page: Page, name: string, content: Uint8Array) {
+  await page.setInputFiles('#file', {
+    name,
+    mimeType: 'text/plain',
+    buffer: Buffer.from(content),
+  })
+  return verdict(page)
+}
+
+async function verdict(page: Page) {
+  const { kind, text } = await result(page)
+  assert.ok(text.length > 0)
+  const whole = await page.locator('body').getAttribute('data-verdict')
+  return { kind, whole, text: await page.innerText('#result') }
+}
+
+const changed = (content: Uint8Array) => Buffer.concat([content, Buffer.from(' ')])
+
 describe('the stamp page', { skip }, () => {
-  it('shows the content of a valid stamp, with claim and receipt separate', async () => {
-    const stamp = newStamp({ ctx: HOSTILE })
+  it('is not green before the file was checked, and green or red as a whole afterwards', async () => {
+    const stamp = newStamp()
     await using page = await visit.open(stamp.link)
+    const first = { kind: 'found', whole: 'found' }
+    const { text, ...colours } = await verdict(page)
+    assert.deepEqual(colours, first)
+    assert.match(text, /Signature found. Now check your file/)
+
+    const right = await choose(page, 'a.txt', stamp.content)
+    assert.deepEqual([right.kind, right.whole], ['ok', 'ok'])
+    assert.match(right.text, /This is the stamped file\s+a\.txt is byte for byte .* Ann Ode signed/)
+    const wrong = await choose(page, 'b.txt', changed(stamp.content))
+    assert.deepEqual([wrong.kind, wrong.whole], ['bad', 'bad'])
+    assert.match(wrong.text, /This is not the stamped file\s+b\.txt/)
+    assert.equal(await page.locator('[data-kind=ok], [data-verdict=ok]').count(), 0)
+  })
+
+  it('is not green while it reads another file, or if it cannot read it', async () => {
+    const stamp = newStamp()
+    await using page = await visit.open(stamp.link)
+    await result(page)
+    assert.equal((await choose(page, 'a.txt', stamp.content)).kind, 'ok')
+    await page.evaluate(`File.prototype.arrayBuffer = () =>
+      new Promise((_, reject) => { globalThis.stopReading = reject })`)
+    await page.setInputFiles('#file', {
+      name: 'b.txt',
+      mimeType: 'text/plain',
+      buffer: stamp.content,
+    })
+    await page.locator('#result[data-kind=wait]').waitFor()
+    assert.equal(await page.locator('body').getAttribute('data-verdict'), 'wait')
+    await page.evaluate('stopReading(new DOMException("gone", "NotFoundError"))')
+    assert.deepEqual((await result(page)).kind, 'warn')
+  })
+
+  it('is never green for a link without a fragment', async () => {
+    const stamp = newStamp()
+    await using page = await visit.open(stamp.plain)
+    await result(page)
+    const { kind, whole, text } = await choose(page, 'a.txt', stamp.content)
+    assert.deepEqual([kind, whole], ['warn', 'warn'])
+    assert.match(text, /The file matches, but your link is incomplete/)
+    assert.equal((await choose(page, 'b.txt', changed(stamp.content))).kind, 'bad')
+  })
+
+  it('names the signer only by a name that its keys signed', async () => {
+    const [stamp, other] = [newStamp(), newStamp({ name: 'Mallory' })]
+    await using page = await visit.open(stamp.link)
+    await result(page)
+    assert.match(await page.innerText('#summary'), /Ann Ode/)
+    const unreadable = newStamp({ name: '\u202eAnn' }).file.profile
+    for (const profile of [other.file.profile, unreadable, 'nothing', undefined]) {
+      site.stamps.set(stamp.jti, { ...stamp.file, profile })
+      await page.reload()
+      await result(page)
+      assert.match(await page.innerText('#summary'), /No signed name/)
+      assert.ok(!(await page.innerText('main')).includes('Mallory'))
+    }
+    assert.match(
+      (await choose(page, 'a.txt', stamp.content)).text,
+      /that an account without a signed name signed/,
+    )
+  })
+
+  it('does not give a stamp from before a reset the name that was signed after it', async () => {
+    const stamp = newStamp()
+    const next = newDevice()
+    const { key_log: log } = stamp.file
+    const reset = logEntry(stamp.account, log, 'reset', next, next, { at: T0 / 1000 })
+    const { kid, id: device } = next
+    const of = { account: stamp.account, device, n: 2, name: 'Mallory' }
+    const profile = signProfile({ ...of, kid, seed: next.keys.sign.secret })
+    site.stamps.set(stamp.jti, { ...stamp.file, key_log: [...log, reset], profile })
+    await using page = await visit.open(stamp.link)
+    assert.equal((await result(page)).kind, 'found')
+    const text = await page.innerText('main')
+    assert.match(text, /No signed name/)
+    assert.match(text, /were replaced at least once/)
+    assert.ok(!text.includes('Mallory'))
+  })
+
+  it('without JavaScript: names what it needs, and shows no verdict', async () => {
+    await using page = await visit.openWithoutScript(newStamp().link)
+    assert.ok(await page.locator('#needs-script').isVisible())
+    assert.match(await page.innerText('main'), /Nothing was checked/)
+    for (const part of ['#result', '#compare', '#about'])
+      assert.ok(!(await page.locator(part).isVisible()), part)
+  })
+
+  it('shows the content of a valid stamp, with claim and receipt separate', async () => {
+    const stamp = newStamp({ ctx: HOSTILE, name: '<b>Ann' })
+    await using page = await visit.open(stamp.link)
+    await result(page)
+    assert.ok(!(await page.locator('#facts').isVisible()))
+    await page.click('#about summary')
     const { kind, text } = await result(page)
-    assert.equal(kind, 'ok')
+    assert.equal(kind, 'found')
     for (const part of [
-      'the link was made for this stamp',
+      '<b>Ann',
+      'The account chose this name itself, and signed it.',
       stamp.account,
       stamp.device,
       stamp.kid,
@@ -108,9 +229,8 @@ describe('the stamp page', { skip }, () => {
       'never evidence',
       '1 January 2026 at 09:30:12 UTC',
       '1 January 2026 at 09:30:16 UTC',
-      'Verified e-mail',
-      'According to the server’s receipt',
-      'Only the server confirms which account signed',
+      'had confirmed an e-mail address',
+      'According to the receipt of this server',
       stamp.root,
       'text/plain',
       `${stamp.content.length} bytes`,
@@ -124,12 +244,12 @@ describe('the stamp page', { skip }, () => {
   it('reports a missing receipt, and an assurance of the device alone', async () => {
     await using page = await visit.open(newStamp({ receipt: false }).link)
     const { kind, text } = await result(page)
-    assert.equal(kind, 'ok')
+    assert.equal(kind, 'found')
     assert.ok(
       text.includes('No receipt yet') &&
-        text.includes('Only a receipt could prove a higher level.'),
+        text.includes('Only a receipt of the server could prove more.'),
     )
-    assert.ok(text.includes('Device: one device signed'))
+    assert.ok(text.includes('Nothing confirms who uses it'))
   })
 
   it('rejects a stamp that claims more than a device, with any receipt', async () => {
@@ -137,7 +257,7 @@ describe('the stamp page', { skip }, () => {
       await using page = await visit.open(newStamp({ claim: 'organisation', receipt }).link)
       const { kind, reason, text } = await result(page)
       assert.deepEqual([kind, reason], ['bad', 'assurance_claimed'])
-      assert.ok(!text.includes('Organisation'), text)
+      assert.ok(!text.includes('organisation'), text)
     }
   })
 
@@ -176,9 +296,9 @@ describe('the stamp page', { skip }, () => {
       const { kind, reason: found, text } = await result(page)
       assert.deepEqual([kind, found], ['bad', reason])
       // The reason is for programs; the page shows a sentence.
-      assert.ok(text.includes('Refused') && !text.includes(reason), text)
+      assert.ok(text.includes('Do not rely on this stamp') && !text.includes(reason), text)
       assert.ok(!text.includes(stamp.account) && !text.includes(other.account))
-      assert.ok(!(await page.locator('#details').isVisible()))
+      for (const part of ['#about', '#compare']) assert.ok(!(await page.locator(part).isVisible()))
     }
   })
 
@@ -188,23 +308,15 @@ describe('the stamp page', { skip }, () => {
     await result(page)
     const sent: string[] = []
     page.on('request', (request) => sent.push(request.url()))
-    const match = page.locator('#match')
-    const changed = Buffer.concat([stamp.content, Buffer.from(' ')])
-
-    await page.setInputFiles('#file', {
-      name: 'a.txt',
-      mimeType: 'text/plain',
-      buffer: stamp.content,
-    })
-    await match.locator('text=Match: a.txt').waitFor()
-    await page.setInputFiles('#file', { name: 'b.txt', mimeType: 'text/plain', buffer: changed })
-    await match.locator('text=No match: b.txt').waitFor()
-    for (const [name, bytes, text] of [
-      ['c.txt', stamp.content, 'Match: c.txt'],
-      ['<b>d', changed, 'No match: <b>d'],
+    for (const [name, bytes, title] of [
+      ['c.txt', stamp.content, 'This is the stamped file'],
+      ['<b>d', changed(stamp.content), 'This is not the stamped file'],
     ] as const) {
+      await choose(page, name, bytes)
+      await page.locator('#result', { hasText: title }).waitFor()
       await dropFile(page, name, bytes)
-      await page.locator('#match', { hasText: text }).waitFor()
+      await page.locator('#result', { hasText: title }).waitFor()
+      assert.equal(await page.locator('#result bdi').first().textContent(), name)
     }
     assert.deepEqual(sent, [])
   })
@@ -220,17 +332,47 @@ describe('the stamp page', { skip }, () => {
     assert.deepEqual((await result(page)).kind, 'warn')
   })
 
-  it('makes its screenshot', onDemand, async () => {
-    await using page = await visit.open(newStamp().link)
+  it('has no serious fault in any state, light and dark', async () => {
+    const stamp = newStamp()
+    await using page = await visit.open(stamp.link, null)
     await result(page)
-    await page.setViewportSize({ width: 900, height: 800 })
+    await assertAccessible(page)
+    for (const [content, kind] of [
+      [stamp.content, 'ok'],
+      [changed(stamp.content), 'bad'],
+    ] as const) {
+      assert.equal((await choose(page, 'a.txt', content)).kind, kind)
+      await assertAccessible(page)
+    }
+    for (const url of [stamp.plain, `${stamp.plain}?other#AAAA`]) {
+      await page.goto(url)
+      await result(page)
+      await assertAccessible(page)
+    }
+  })
+
+  it('makes its screenshot', onDemand, async () => {
+    const stamp = newStamp({ name: 'Alice' })
+    await using page = await visit.open(stamp.link)
+    await result(page)
+    await page.setViewportSize({ width: 720, height: 800 })
+    await choose(page, 'contract.pdf', stamp.content)
     await saveScreenshot(page, 'stamp-page.png')
   })
 
-  it('is not wider than a small phone', async () => {
-    await using page = await visit.open(newStamp({ ctx: 'W'.repeat(200) }).link)
+  it('is not wider than a small phone, with hostile texts', async () => {
+    const stamp = newStamp({ ctx: 'W'.repeat(200), name: 'W'.repeat(64) })
+    await using page = await visit.open(stamp.link)
     await result(page)
+    await page.click('#about summary')
     await assertFits(page)
+    for (const name of Object.values(HOSTILE_NAMES)) {
+      await dropFile(page, name, stamp.content)
+      await page.locator('#result[data-kind=ok]').waitFor()
+      const shown = (await page.locator('#result bdi').first().textContent()) ?? ''
+      assert.ok(shown.length <= 200 && !new RegExp(`[${UNSHOWABLE}]`, 'u').test(shown))
+      await assertFits(page)
+    }
   })
 })
 

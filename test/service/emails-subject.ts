@@ -81,6 +81,13 @@ export async function openMailboxes({ newPlace, replicas }: Engine) {
     plain(await subject.service.open.confirmationPages.read({ token }, ANYBODY))
   const confirm = async (token: string, at = subject) =>
     plain(await at.service.open.confirmationPages.confirm({ token, body: {} }, ANYBODY))
+  const reject = async (token: string) =>
+    plain(
+      await subject.service.open.confirmationPages.confirm(
+        { token, body: { answer: 'reject' } },
+        ANYBODY,
+      ),
+    )
   const confirmed = async (of: Person, address: string) => {
     const { email, token } = await claimed(of, address)
     assert.match(await confirm(token), /Your address is confirmed/)
@@ -110,6 +117,7 @@ export async function openMailboxes({ newPlace, replicas }: Engine) {
     claimed,
     page,
     confirm,
+    reject,
     confirmed,
   }
 }

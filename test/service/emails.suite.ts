@@ -44,6 +44,7 @@ export function emailsSuite(name: string, engine: Engine): void {
     claimed,
     page,
     confirm,
+    reject,
     confirmed,
     close,
   } = {} as Mailboxes
@@ -63,6 +64,7 @@ export function emailsSuite(name: string, engine: Engine): void {
       claimed,
       page,
       confirm,
+      reject,
       confirmed,
       close,
     } = await openMailboxes(engine))
@@ -115,6 +117,20 @@ export function emailsSuite(name: string, engine: Engine): void {
       assert.match(await page(token), ENDED)
       await rejects('conflict', add(ada, second))
       await rejects('conflict', add(ada, first.toUpperCase()))
+    })
+
+    test('a rejected claim ends, and its link with it', async () => {
+      const [first, second] = [newAddress(), newAddress()]
+      const ada = await byMail(first)
+      const { token } = await claimed(ada, second)
+      assert.deepEqual(await addresses(ada), [`${second}?`, first])
+      assert.match(await reject(token), /Nothing was confirmed/)
+      assert.deepEqual(await addresses(ada), [first])
+      for (const answer of [page, confirm, reject]) assert.match(await answer(token), ENDED)
+      const confirmedLater = await claimed(ada, second)
+      await confirm(confirmedLater.token)
+      assert.match(await reject(confirmedLater.token), ENDED)
+      assert.deepEqual(await addresses(ada), [second, first])
     })
 
     test('the mail names the requester, without links from the requester’s text', async () => {

@@ -47,7 +47,8 @@ export const site = {
   },
   guestPages: {
     /**
-     * The page of a guest code: its words of this minute, and a form to check the caller's words.
+     * The page of a guest code. It asks who called, shows the guest's words and checks those of the
+     * other side.
      */
     read: {
       method: 'GET',
@@ -71,12 +72,16 @@ export const site = {
       by: 'account',
       media: html,
     },
-    /** The stamp file, and the key that signs receipts. */
+    /** The stamp file, the key that signs receipts, and the signed profile of the account. */
     file: {
       method: 'GET',
       path: '/s/{id}/file',
       by: 'account',
-      reply: v.object({ ...StampFileBody.entries, receipt_key: Jwk }),
+      reply: v.object({
+        ...StampFileBody.entries,
+        profile: v.optional(Jws),
+        receipt_key: Jwk,
+      }),
     },
   },
   openLinkPages: {
@@ -103,21 +108,21 @@ export const site = {
     },
   },
   confirmationPages: {
-    /** The page of a mailed link, with a button that confirms the mailbox. */
+    /** The page of a mailed link, with buttons that confirm or reject. */
     read: {
       method: 'GET',
       path: '/confirm/{token}',
       by: 'account',
       media: html,
     },
-    /** Confirm a mailbox. */
+    /** Confirm a mailbox, or reject what the link would confirm. */
     confirm: {
       method: 'POST',
       path: '/confirm/{token}',
       by: 'account',
       form: true,
       limit: FORM_LIMIT,
-      body: v.object({}),
+      body: v.object({ answer: v.optional(v.picklist(['confirm', 'reject'])) }),
       media: html,
     },
   },

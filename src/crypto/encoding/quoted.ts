@@ -32,3 +32,21 @@ export const printableJson = (value: unknown, indent?: number): string =>
 /** Returns a text as a JSON string for a message, cut to 40 characters before escaping. */
 export const inMessage = (text: string): string =>
   printableJson(text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1).toWellFormed()}…`)
+
+/** The maximum length of a displayed name in code points. */
+const LONGEST_NAME = 100
+
+/**
+ * Returns a foreign name for a page. It has no characters that must not be displayed, at most 100
+ * code points, and at most four combining marks in a row, because more would cover other lines.
+ */
+export function displayedName(name: string): string {
+  // A code point has at most two code units.
+  const start = name.slice(0, 2 * LONGEST_NAME).toWellFormed()
+  const shown = start
+    .replace(new RegExp(`[${UNSHOWABLE}]`, 'gu'), '')
+    .replace(/(\p{M}{4})\p{M}+/gu, '$1')
+  const points = Array.from(shown)
+  const isCut = start.length < name.length || points.length > LONGEST_NAME
+  return isCut ? `${points.slice(0, LONGEST_NAME - 1).join('')}…` : shown
+}

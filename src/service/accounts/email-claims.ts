@@ -27,6 +27,8 @@ export function newLink(publicUrl: string): { link: string; tokenHash: string } 
 /** What the page at a confirmation link shows, as plain text. */
 export interface ConfirmationText {
   readonly title: string
+  /** What is confirmed, as names and values; foreign text is allowed in values. */
+  readonly facts?: readonly (readonly [name: string, value: string])[]
   readonly text: string
   /** Whether nothing is left to confirm. */
   readonly settled?: boolean
@@ -68,7 +70,11 @@ export async function findClaim(
   const who = primary === null ? quoted(name) : `${quoted(name)} (${primary})`
   return {
     title: 'Confirm your address',
-    text: `The account of ${who} wants to add ${address} as one of its addresses. From then on, codes mailed to this address sign in to that account, and invitations to it reach that account. If it is not your account, close this page. Then nothing happens.`,
+    facts: [
+      ['Address', address],
+      ['Account', who],
+    ],
+    text: 'If you confirm, this address becomes an address of this account. Codes mailed to it sign in to the account, and invitations to it reach the account. Confirm only if it is your account.',
   }
 }
 
@@ -76,12 +82,21 @@ export async function findClaim(
  * Deletes one claim. Returns false if the claim no longer exists. Other accounts' claims for the
  * address stay, because deleting them would reveal that the address now has an owner.
  */
-async function end(trx: Transaction<Schema>, id: string): Promise<boolean> {
+async function end(trx: Kysely<Schema>, id: string): Promise<boolean> {
   const { numDeletedRows: ended } = await trx
     .deleteFrom('email_claims')
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
   return ended === 1n
+}
+
+/**
+ * Deletes the pending claim of a token, so that its link ends. Returns whether there was one.
+ * @param tokenHash SHA-256 of the link's token, lower-case hex
+ */
+export async function rejectClaim({ db, now }: ServiceContext, tokenHash: string) {
+  const claim = await waiting(db, tokenHash, now())
+  return claim !== undefined && end(db, claim.id)
 }
 
 /**

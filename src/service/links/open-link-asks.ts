@@ -40,6 +40,7 @@ interface DisplayedOpenLink {
   readonly state: 'active' | 'paused'
   /** The display name of the link's owner. */
   readonly owner: string
+  readonly headline: string | null
 }
 
 /** The validated contents of the form. */
@@ -59,7 +60,15 @@ export async function findLink(
   const row = await db
     .selectFrom('open_links')
     .innerJoin('accounts', 'accounts.id', 'account_id')
-    .select(['open_links.id', 'account_id', 'slug', 'title', 'state', 'display_name as owner'])
+    .select([
+      'open_links.id',
+      'account_id',
+      'slug',
+      'title',
+      'state',
+      'display_name as owner',
+      'headline',
+    ])
     .where('slug', '=', slug)
     .executeTakeFirst()
   return row ?? null
@@ -180,13 +189,6 @@ const unconfirmed = (db: Kysely<Schema>, tokenHash: string, at: number) =>
  */
 const isolated = (name: string) => `\u2068${name}\u2069`
 
-/** Marks each line of a message, so that it cannot be mistaken for text of the page. */
-const marked = (message: string) =>
-  message
-    .split('\n')
-    .map((line) => `> ${isolated(line)}`)
-    .join('\n')
-
 /**
  * Returns what a mailed link would confirm; null unless it belongs to an unconfirmed request.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
@@ -199,14 +201,29 @@ export async function findAsk(
 ): Promise<ConfirmationText | null> {
   const row = await unconfirmed(db, tokenHash, at).executeTakeFirst()
   if (row === undefined) return null
-  const [owner, name] = [row.owner, row.display_name].map(isolated)
   return {
     title: 'Ask to connect?',
-    text:
-      `${owner} will be asked to connect with ${name} at ${row.email}. These names are not checked: anyone can use any name.\n\n` +
-      (row.message === null ? '' : `Their message:\n${marked(row.message)}\n\n`) +
-      'If this was not you, close this page. Then nothing happens.',
+    facts: [
+      ['You ask', row.owner],
+      ['Your name', row.display_name],
+      ['Your address', row.email],
+      ...(row.message === null ? [] : [['Your message', row.message] as const]),
+    ],
+    text: 'If you confirm, this person sees your name, your address and your message, and approves or declines your request. The names are not checked: anyone can use any name.',
   }
+}
+
+/**
+ * Deletes an unconfirmed request, so that its link ends. Returns whether there was one.
+ * @param tokenHash SHA-256 of the link's token, lower-case hex
+ */
+export async function rejectAsk({ db }: ServiceContext, tokenHash: string): Promise<boolean> {
+  const { numDeletedRows: ended } = await db
+    .deleteFrom('open_link_requests')
+    .where('token_hash', '=', tokenHash)
+    .where('state', '=', 'unconfirmed')
+    .executeTakeFirstOrThrow()
+  return ended === 1n
 }
 
 /**

@@ -5,6 +5,8 @@
  * for scripts are in `data-*` attributes.
  */
 import type { Content } from '../../api/route.ts'
+import { displayedName } from '../../crypto/encoding/quoted.ts'
+import { hostOf } from '../mail/quoting.ts'
 
 /** HTML made by a template. Because of the private member, no other object can have this type. */
 export class Html {
@@ -40,6 +42,9 @@ export function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITY[character]!)
 }
 
+/** Returns a name as HTML that is isolated from the direction of the text around it. */
+export const personName = (name: string): Html => html`<bdi>${displayedName(name)}</bdi>`
+
 function render(value: Value): string {
   if (value instanceof Html) return value.toString()
   return typeof value === 'object' ? value.map(String).join('\n') : escape(String(value))
@@ -71,16 +76,18 @@ export const ICON =
 
 /**
  * Returns a response with an HTML document around `main`.
- * @param of `status`: 200 by default; `form`: whether the page may send a form to this server
+ * @param of `server`: the base URL of this server, which the page names; `status`: 200 by default;
+ *   `form`: whether the page may send a form to this server
  */
 export function document(of: {
   title: string
+  server?: string
   script?: '/assets/guest.js' | '/assets/stamp.js'
   form?: true
   main: Html
   status?: number
 }): Content {
-  const { script, form = false } = of
+  const { script, server, form = false } = of
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -101,6 +108,7 @@ export function document(of: {
             <path d="M4 5h8M4 8h5M4 11h7" />
           </svg>
           <span>Countersign</span>
+          ${server === undefined ? html`` : html`<span class="server">on ${hostOf(server)}</span>`}
         </header>
         ${of.main}
       </body>
@@ -118,10 +126,11 @@ export function document(of: {
   }
 }
 
-/** The text that is shown if JavaScript is disabled, for pages that need it. */
-export const needsScript = html`<noscript
-  ><p class="notice" data-kind="warn">
-    This page works inside your browser and needs JavaScript. Allow JavaScript for this page, and
-    reload it.
-  </p></noscript
->`
+/**
+ * The text that is shown until the page's script removes it. The style sheet delays it, so that it
+ * appears only if JavaScript is disabled or the script cannot be loaded.
+ */
+export const needsScript = html`<p class="notice late" id="needs-script" data-kind="warn">
+  This page checks everything in your browser, and needs JavaScript for that. Nothing was checked.
+  Allow JavaScript for this page, and reload it.
+</p>`

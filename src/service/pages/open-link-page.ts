@@ -9,13 +9,16 @@ import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
 import type { ServiceContext } from '../context.ts'
 import { ask, type Asked, findLink } from '../links/open-link-asks.ts'
-import { document, html, type Html } from './document.ts'
+import { document, html, type Html, personName } from './document.ts'
 
 /** The link, with the texts that its owner chose. */
 interface OpenLinkPage {
   readonly slug: string
   readonly title: string
   readonly owner: string
+  readonly headline: string | null
+  /** The base URL of this server. */
+  readonly server: string
 }
 
 /** The contents of the fields. */
@@ -35,9 +38,15 @@ const EMPTY: Values = { display_name: '', email: '', message: '' }
 
 const RETRY_AFTER_S = 3600
 
-const page = (of: { title: string; heading: Html; main: Html; status?: number }): Content => {
+const page = (of: {
+  title: string
+  heading: Html
+  main: Html
+  status?: number
+  server: string
+}): Content => {
   const { title, heading, main, ...rest } = of
-  const whole = html`<main class="page narrow">
+  const whole = html`<main class="page">
     <p class="eyebrow">Open link</p>
     <h1>${heading}</h1>
     ${main}
@@ -46,18 +55,20 @@ const page = (of: { title: string; heading: Html; main: Html; status?: number })
 }
 
 const headed = (
-  { title }: OpenLinkPage,
+  { title, server }: OpenLinkPage,
   of: { heading?: string; main: Html; status?: number },
 ): Content => {
   const { heading, ...rest } = of
   const whole = heading === undefined ? title : `${heading}: ${title}`
-  return page({ ...rest, title: whole, heading: html`<bdi>${title}</bdi>` })
+  return page({ ...rest, server, title: whole, heading: html`<bdi>${title}</bdi>` })
 }
 
-const rule = ({ owner }: OpenLinkPage): Html =>
+const rule = ({ owner, headline }: OpenLinkPage): Html =>
   html`<p class="rule">
-    <strong>Ask <bdi>${owner}</bdi> to connect with you.</strong> Anyone can use any name. Continue
-    only if you got this link from this person, in a way that you already trust.
+    <strong>Ask ${personName(owner)} to connect with you.</strong>
+    ${headline === null ? '' : html`<span class="headline"><bdi>${headline}</bdi></span>`} Anyone
+    can use any name. Continue only if you got this link from this person, in a way that you already
+    trust.
   </p>`
 
 /**
@@ -146,14 +157,20 @@ ${values.message}</textarea>
       </div>
       <p><button type="submit">Ask to connect</button></p>
     </form>
-    <details class="small">
-      <summary>What happens to your request</summary>
-      <p>
-        After you open the link in the mail and confirm, <bdi>${link.owner}</bdi> sees your name,
-        your address and your message, and approves or declines your request. If it is approved, you
-        get an invitation by mail. Connected people recognise each other on calls by three words.
-      </p>
-    </details>`
+    <section class="card" aria-labelledby="becomes">
+      <h2 id="becomes">What happens to your request</h2>
+      <ol>
+        <li>You open the link in our mail and confirm.</li>
+        <li>
+          ${personName(link.owner)} sees your name, your address and your message, and approves or
+          declines. If your request is declined, you get no mail.
+        </li>
+        <li>
+          If it is approved, you get an invitation by mail. After that, you recognise each other on
+          calls by three words.
+        </li>
+      </ol>
+    </section>`
   return headed(link, again === null ? { main } : { heading: 'Not sent', main, status: 422 })
 }
 
@@ -164,8 +181,8 @@ const askedPage = (link: OpenLinkPage): Content =>
     main: html`<section class="result" data-kind="wait">
         <h2>Open your mailbox</h2>
         <p>
-          We mailed you a link. Open it within a day and confirm. Then <bdi>${link.owner}</bdi> sees
-          your request.
+          We mailed you a link. Open it within a day and confirm. Then ${personName(link.owner)}
+          sees your request.
         </p>
       </section>
       <p class="small">
@@ -183,8 +200,8 @@ const pausedPage = (link: OpenLinkPage, status = 200): Content =>
     main: html`<section class="result" data-kind="warn">
       <h2>This link is paused</h2>
       <p>
-        <bdi>${link.owner}</bdi> accepts no requests here at the moment. Nothing was sent. Try again
-        later, or ask this person in another way.
+        ${personName(link.owner)} accepts no requests here at the moment. Nothing was sent. Try
+        again later, or ask this person in another way.
       </p>
     </section>`,
   })
@@ -203,8 +220,9 @@ function fullPage(link: OpenLinkPage): Content {
 }
 
 /** Returns the page for an unknown slug, with status 404. It is always the same. */
-const unknownPage = (): Content =>
+const unknownPage = (server: string): Content =>
   page({
+    server,
     title: 'No such link',
     heading: html`There is no such link`,
     status: 404,
@@ -256,14 +274,18 @@ const askedOf = ({ display_name, email: address, message }: Values): Asked => ({
 
 export const openLinkPages = (ground: ServiceContext): Open['openLinkPages'] => ({
   read: async ({ slug }) => {
-    const link = await findLink(ground.db, slug)
-    if (link === null) return unknownPage()
+    const server = ground.publicUrl()
+    const found = await findLink(ground.db, slug)
+    if (found === null) return unknownPage(server)
+    const link = { ...found, server }
     return link.state === 'paused' ? pausedPage(link) : formPage(link)
   },
 
   ask: async ({ slug, body }) => {
-    const link = await findLink(ground.db, slug)
-    if (link === null) return unknownPage()
+    const server = ground.publicUrl()
+    const found = await findLink(ground.db, slug)
+    if (found === null) return unknownPage(server)
+    const link = { ...found, server }
     if (link.state === 'paused') return pausedPage(link, 409)
     const values = cleaned(body)
     const faults = faultsIn(values)
@@ -276,7 +298,7 @@ export const openLinkPages = (ground: ServiceContext): Open['openLinkPages'] => 
       case 'paused':
         return pausedPage(link, 409)
       case 'gone':
-        return unknownPage()
+        return unknownPage(server)
     }
   },
 })

@@ -7,7 +7,7 @@ import type { Content } from '../../api/route.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { asset } from '../../runtime/executable.ts'
-import { readKeyLog } from '../accounts/key-log-rows.ts'
+import { profilesOf, readKeyLog } from '../accounts/key-log-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import { guestCodeState } from '../guests/guest-codes.ts'
@@ -18,69 +18,77 @@ import { guestPage } from './guest-page.ts'
  * Returns the page of a stamp, or a page with status 404 if the stamp is not known. The page
  * contains only the id. Its script fetches the stamp and verifies it in the browser.
  * @param of `id`: the id in the path; `known`: whether the stamp exists; `now`: the server's time
- *   in Unix milliseconds
+ *   in Unix milliseconds; `server`: the base URL of this server
  */
-export function stampPage(of: { id: string; known: boolean; now: number }): Content {
-  const script = '/assets/stamp.js'
+export function stampPage(of: {
+  id: string
+  known: boolean
+  now: number
+  server: string
+}): Content {
+  const page = { script: '/assets/stamp.js', server: of.server } as const
   if (!of.known) {
-    const main = html`<main class="page narrow" data-state="unknown">
+    const main = html`<main class="page" data-state="unknown">
       <p class="eyebrow">Stamp</p>
       <h1>There is no such stamp here</h1>
-      <section class="card">
+      <section class="result" data-kind="warn">
+        <h2>Nothing was checked</h2>
         <p>
-          The link may be incomplete or contain a typing error, or it belongs to another server. The
-          person who gave you the link can send you the stamp as a file. You can check the file
-          without this page:
+          The link may be incomplete or contain a typing error, or it belongs to another server. Ask
+          the person who gave you the link for the full link.
         </p>
-        <p><code>countersignd stamp verify FILE STAMP --root ROOT</code></p>
       </section>
+      <details class="small">
+        <summary>If you have the stamp as a file</summary>
+        <p>On a computer with Countersign, you can check the file without this page:</p>
+        <p><code>countersignd stamp verify FILE STAMP --root ROOT</code></p>
+      </details>
     </main>`
-    return document({ title: 'No such stamp', script, main, status: 404 })
+    return document({ ...page, title: 'No such stamp', main, status: 404 })
   }
 
   const main = html`<main class="page" data-id="${of.id}" data-state="known" data-now="${of.now}">
     <p class="eyebrow">Stamp</p>
-    <h1>Who signed this, and what</h1>
+    <h1>Check a stamped file</h1>
     ${needsScript}
-    <section class="result" id="result" data-kind="wait" role="status">
-      <h2 id="result-title">Checking &hellip;</h2>
-      <p id="result-text">Your browser is checking the stamp.</p>
+    <section class="result" id="result" role="status" hidden>
+      <h2 id="result-title"></h2>
+      <p id="result-text"></p>
     </section>
-    <div class="columns" id="details" hidden>
-      <section class="card" aria-labelledby="about">
-        <h2 id="about">The stamp</h2>
+    <section class="card" id="compare" aria-labelledby="choose" hidden>
+      <h2 id="choose">Your file</h2>
+      <div class="drop" id="drop">
+        <input id="file" type="file" aria-describedby="stays" />
+        <label for="file"><strong>Choose a file</strong> <span>or drop it here</span></label>
+      </div>
+      <p class="hint" id="stays">Your browser compares the file. It is not sent anywhere.</p>
+    </section>
+    <section class="card" id="about" aria-labelledby="signed" hidden>
+      <h2 id="signed">Who signed</h2>
+      <dl id="summary"></dl>
+      <details>
+        <summary>Details</summary>
         <dl id="facts"></dl>
-      </section>
-      <section class="card" aria-labelledby="compare">
-        <h2 id="compare">Is it your file?</h2>
-        <p class="hint">
-          Choose your file. Your browser compares it with the stamp. The file is not sent anywhere.
-        </p>
-        <div class="drop" id="drop">
-          <input id="file" type="file" aria-describedby="match" />
-          <label for="file"><strong>Choose a file</strong> <span>or drop it here</span></label>
-        </div>
-        <p class="verdict" id="match" role="status"></p>
-      </section>
-    </div>
+      </details>
+    </section>
     <details class="small">
       <summary>What this page cannot protect you from</summary>
       <p>
         The script of this page comes from the server. A dishonest server could send a script that
-        shows &ldquo;valid&rdquo; for every stamp. The server also sends the signer&rsquo;s key log
-        and the key with which receipts are checked. To check a stamp without trusting a server, use
-        the command line and the root that the signer gave you:
+        accepts every file. The server also sends the signer&rsquo;s key log and the key with which
+        receipts are checked. To check a stamp without trusting a server, use the command line and
+        the root that the signer gave you:
         <code>countersignd stamp verify FILE STAMP --root ROOT</code>
       </p>
     </details>
   </main>`
-  return document({ title: 'Stamp', script, main })
+  return document({ ...page, title: 'Stamp', main })
 }
 
 const homePage = (): Content =>
   document({
     title: 'Account server',
-    main: html`<main class="page narrow">
+    main: html`<main class="page">
       <h1>Account server</h1>
       <section class="card">
         <p>
@@ -138,11 +146,18 @@ export const siteHealth = ({
   }
 }
 
-const UNKNOWN = { accountId: '', ownerName: '', guestName: null, state: 'unknown' } as const
+const UNKNOWN = {
+  accountId: '',
+  ownerName: '',
+  guestName: null,
+  expiresAt: null,
+  state: 'unknown',
+} as const
 
-export const guestPages = ({ db, events, now }: ServiceContext): Open['guestPages'] => ({
+export const guestPages = ({ db, events, now, publicUrl }: ServiceContext): Open['guestPages'] => ({
   read: async ({ id }) => {
     const at = now()
+    const server = publicUrl()
     const row = isId('gst_', id)
       ? await db
           .selectFrom('guest_codes')
@@ -158,10 +173,11 @@ export const guestPages = ({ db, events, now }: ServiceContext): Open['guestPage
           .where('guest_codes.id', '=', id)
           .executeTakeFirst()
       : undefined
-    if (row === undefined) return guestPage({ ...UNKNOWN, id, now: at })
+    if (row === undefined) return guestPage({ ...UNKNOWN, id, now: at, server })
     const { accountId, ownerName, guestName } = row
     const state = guestCodeState(row, at)
-    return guestPage({ id, accountId, ownerName, guestName, state, now: at })
+    const expiresAt = row.expires_at
+    return guestPage({ id, accountId, ownerName, guestName, expiresAt, state, now: at, server })
   },
 
   opened: async ({ id }) => {
@@ -192,7 +208,12 @@ export const guestPages = ({ db, events, now }: ServiceContext): Open['guestPage
   },
 })
 
-export const stampPages = ({ db, now, receiptKey }: ServiceContext): Open['stampPages'] => {
+export const stampPages = ({
+  db,
+  now,
+  receiptKey,
+  publicUrl,
+}: ServiceContext): Open['stampPages'] => {
   const find = async (id: string) =>
     isId('stm_', id)
       ? await db
@@ -202,15 +223,20 @@ export const stampPages = ({ db, now, receiptKey }: ServiceContext): Open['stamp
           .executeTakeFirst()
       : undefined
   return {
-    read: async ({ id }) => stampPage({ id, known: (await find(id)) !== undefined, now: now() }),
+    read: async ({ id }) => {
+      const known = (await find(id)) !== undefined
+      return stampPage({ id, known, now: now(), server: publicUrl() })
+    },
     file: async ({ id }) => {
       const row = await find(id)
       if (row === undefined) throw notFound('stamp')
       const { entries } = await readKeyLog(db, row.account_id)
+      const profile = (await profilesOf(db, [row.account_id])).get(row.account_id)
       return {
         stamp: row.stamp,
         key_log: entries,
         receipt: row.receipt,
+        ...(profile === undefined ? {} : { profile }),
         receipt_key: (await receiptKey()).jwk,
       }
     },
