@@ -21,7 +21,7 @@ import { announce, listenForApi, withdrawAnnouncement } from './api-listener.ts'
 import { type Backend } from './backend.ts'
 import { openBackend } from './open-backend.ts'
 import type { Backups } from './backup.ts'
-import { requireSameServer } from './folder.ts'
+import { ofFolder, requireSameServer } from './folder.ts'
 import { bootId, machineUptime } from '../device/codes/uptime.ts'
 import { newSyncSchedule, newTurn, type Trigger } from './schedule.ts'
 import { logStory } from './story.ts'
@@ -30,11 +30,11 @@ import { openDevice } from '../device/device.ts'
 import type { HintFollower } from '../device/sync/hint-follower.ts'
 import { newReachability } from '../device/sync/reachability.ts'
 import { ownNames } from '../device/system-names.ts'
-import { openIdentity } from '../device/identity/identity.ts'
+import { knownServer, openIdentity } from '../device/identity/identity.ts'
 import { type DeviceSession, openDeviceSession } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import { newSignIn } from '../device/session/sign-in.ts'
-import { embeddedGone } from '../device/identity/refusals.ts'
+import { embeddedGone, noAccountYet } from '../device/identity/refusals.ts'
 import { type Dispatch, type Outcome, type Request, newDispatch } from '../http/dispatch.ts'
 import { agentAnswers, docsAnswers, restAnswers } from '../handlers/index.ts'
 import { type Home, contextOf } from '../handlers/context.ts'
@@ -46,6 +46,7 @@ import type { Listening } from '../http/server.ts'
 import { type Audit, type Deed, openAudit } from '../storage/audit.ts'
 import { openIdempotency } from '../storage/idempotency.ts'
 import { type Lock, takeLock } from '../storage/lock.ts'
+import { finishSettingAside } from '../storage/set-aside.ts'
 import { stateSecret } from '../storage/runtime-file.ts'
 import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openState } from '../state/state.ts'
@@ -83,6 +84,11 @@ interface Daemon {
    */
   token(): string
   readonly log: Log
+  /**
+   * Creates the embedded account if the folder has no account yet. Does nothing with a remote
+   * account server.
+   */
+  enrol(): Promise<void>
   close(): Promise<void>
 }
 
@@ -121,17 +127,17 @@ interface Opened extends Daemon {
 }
 
 /**
- * Opens the state folder and builds the daemon, without listening.
+ * Opens the state folder and builds the daemon, without listening. Creates no account: `enrol` does.
  * @param lock the folder's lock, if the caller has already acquired it. The daemon takes over the
  *   lock and releases it, even if this function throws.
  * @throws StartError if anything prevents the start
  */
 export async function openDaemon(
-  config: Config,
+  given: Config,
   log: Log,
-  lock: Lock = takeLock(config.stateDir),
+  lock: Lock = takeLock(given.stateDir),
 ): Promise<Opened> {
-  const { stateDir } = config
+  const { stateDir } = given
   const closers: (() => void | Promise<void>)[] = [() => lock.release()]
   const close = async () => {
     for (const closer of closers.toReversed())
@@ -143,15 +149,19 @@ export async function openDaemon(
       }
   }
   try {
+    finishSettingAside(stateDir)
     const state = openState(stateDir, log)
     closers.push(() => state.close())
     const secret = stateSecret(stateDir)
     const keychain = await openKeychain({
       stateDir,
-      choice: config.keychain,
-      credentialsDir: config.credentialsDir,
+      choice: given.keychain,
+      credentialsDir: given.credentialsDir,
     })
-    requireSameServer(config, openIdentity(state, keychain))
+    const stored = openIdentity(state, keychain)
+    const config = ofFolder(given, knownServer(state))
+    requireSameServer(config, stored)
+    let hadAccount = stored !== null
     const now = Date.now
     const backend = await openBackend({ config, keychain, now, log })
     closers.push(() => backend.close())
@@ -182,7 +192,9 @@ export async function openDaemon(
         }),
       taken: () => opened.onDue('start'),
       outcome: (error) => reachability.note(error),
-      ...(backend.server === null ? { absent: embeddedGone } : {}),
+      ...(backend.server === null
+        ? { absent: () => (hadAccount ? embeddedGone() : noAccountYet()) }
+        : {}),
     })
     closers.push(() => deviceSession.device()?.firstContacts.close())
     const signIn = newSignIn({
@@ -282,6 +294,11 @@ export async function openDaemon(
       dispatch,
       token,
       log,
+      async enrol() {
+        if (deviceSession.identity() !== null || backend.enrol === null) return
+        deviceSession.take(await backend.enrol(state, keychain))
+        hadAccount = true
+      },
       close,
       backend,
       deviceSession,
@@ -318,8 +335,6 @@ export async function openDaemon(
       const { finishDeletion } = await import('../device/session/account-deletion.ts')
       if (await finishDeletion({ state, keychain, deviceSession, now, log })) tokens.forget()
     }
-    if (deviceSession.identity() === null && backend.enrol !== null)
-      deviceSession.take(await backend.enrol(state, keychain))
     return opened
   } catch (error) {
     await close()
@@ -389,14 +404,27 @@ export async function serve(
     if (hasStarted) audit.record(ofDaemon('stopped'))
     await daemon.close()
   }
+  const enrolled = Promise.withResolvers<void>()
+  // No request may wait for it.
+  enrolled.promise.catch(() => undefined)
+  const isNew = deviceSession.identity() === null && backend.enrol !== null
+  const dispatch: Dispatch = isNew
+    ? async (request) => {
+        await enrolled.promise
+        return daemon.dispatch(request)
+      }
+    : daemon.dispatch
   try {
     const opening = [
       backend.listen?.() ?? Promise.resolve(null),
-      listenForApi(config, daemon),
+      listenForApi(config, { ...daemon, dispatch }),
     ] as const
     for (const outcome of await Promise.allSettled(opening))
       if (outcome.status === 'fulfilled' && outcome.value !== null) listeners.push(outcome.value)
     const [forAccount, forApi] = await Promise.all(opening)
+    // Only now, so that a start that cannot listen leaves no account in the folder.
+    await daemon.enrol()
+    enrolled.resolve()
     const accountAddress = forAccount?.address ?? null
     const address = urlOf(config.bind, forApi.port)
     const { pid } = process
@@ -422,6 +450,7 @@ export async function serve(
     }, FLUSH_MS)
     return { address, accountAddress, close }
   } catch (error) {
+    enrolled.reject(error)
     await close()
     throw error
   }
