@@ -5,13 +5,11 @@ import type { Config } from '../config/config.ts'
 import { openReadOnly } from '../storage/database-file.ts'
 
 /** The tables that a daemon fills by itself. Rows in any other table are something of the user. */
-const FILLED: readonly string[] = [
-  ...['meta', 'logs', 'names', 'profiles', 'events', 'listed', 'replays', 'replays_highest'],
-  ...['idempotency', 'wrong_tries', 'approval_attempts', 'seal_keys'],
-  ...['schema_version', 'public_code_turns', 'tries', 'key_log_entries', 'enrolment_codes'],
-  ...['sessions', 'access_tokens', 'seen_once', 'used_proofs', 'server_secrets', 'receipt_key'],
-  ...['sync_marks', 'leases'],
-]
+const FILLED: readonly string[] = `
+  meta logs names profiles events listed replays replays_highest idempotency wrong_tries
+  approval_attempts seal_keys schema_version public_code_turns tries key_log_entries enrolment_codes
+  sessions access_tokens seen_once used_proofs server_secrets receipt_key sync_marks leases
+`.split(/\s+/)
 
 /** The tables of which a first start fills one row. */
 const ONE_ROW: readonly string[] = ['accounts', 'devices']

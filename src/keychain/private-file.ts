@@ -187,11 +187,7 @@ const closing = (stat: Stats, path: string) =>
  * Returns what is wrong with a private file's or folder's owner or mode, and the remedy; or null.
  * @param remedy the remedy if other users have access (default: the command that ends it)
  */
-export function fileFault(
-  stat: Stats,
-  path: string,
-  remedy = closing(stat, path),
-): string | null {
+export function fileFault(stat: Stats, path: string, remedy = closing(stat, path)): string | null {
   if (!hasModes) return null
   const me = process.geteuid?.()
   if (stat.uid !== me) {

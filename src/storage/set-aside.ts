@@ -1,7 +1,7 @@
 /**
- * Sets the contents of a state folder aside, into a folder inside it that is a complete state folder
- * itself. Nothing is deleted, and the keychain record moves with the files, so that a daemon with
- * that folder as its state folder continues where the contents were left.
+ * Sets the contents of a state folder aside, into a folder inside it that is itself a complete
+ * state folder. Nothing is deleted, and the keychain record moves with the files, so that a daemon
+ * with that folder as its state folder continues where the contents were left.
  *
  * A file names the target while files are moved. If a crash interrupts that, the next start moves
  * the rest.

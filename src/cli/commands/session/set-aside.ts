@@ -82,8 +82,8 @@ async function agreed(
 
 /**
  * Sets the embedded account of the state folder aside if an account server is configured.
- * @throws AppError invalid_state if the account holds something and the user refuses, or if a daemon
- *   uses it; backend_unavailable if the account server does not answer
+ * @throws AppError invalid_state if the account holds something and the user refuses, or if a
+ *   daemon uses it; backend_unavailable if the account server does not answer
  */
 export async function setEmbeddedAside(invocation: Invocation, prompt: Prompt): Promise<void> {
   const settings = invocation.config()
