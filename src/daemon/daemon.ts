@@ -7,7 +7,6 @@ import { setImmediate } from 'node:timers/promises'
 import { agents } from '../api/agents/index.ts'
 import { docsTable } from '../api/docs/index.ts'
 import { local } from '../api/local/index.ts'
-import type { StreamState } from '../api/rest/status.ts'
 import { rest } from '../api/rest/index.ts'
 import { isMachineToken, machineCaller } from '../auth/machines.ts'
 import { commandLineToken } from '../auth/proof.ts'
@@ -122,12 +121,13 @@ interface Opened extends Daemon {
    * devices respond to. The schedule sets this function.
    */
   onDue: (trigger: Trigger) => void
-  /** Returns the state of the stream of hints; null if no daemon keeps one. */
-  stream: () => StreamState | null
+  /** Returns what this process does as a daemon; null if it does not listen. */
+  serving: Home['serving']
 }
 
 /**
- * Opens the state folder and builds the daemon, without listening. Creates no account: `enrol` does.
+ * Opens the state folder and builds the daemon, without listening. Creates no account: `enrol`
+ * does.
  * @param lock the folder's lock, if the caller has already acquired it. The daemon takes over the
  *   lock and releases it, even if this function throws.
  * @throws StartError if anything prevents the start
@@ -265,7 +265,7 @@ export async function openDaemon(
       deviceSession,
       signIn,
       reachability,
-      stream: () => opened.stream(),
+      serving: () => opened.serving(),
       events: state.events,
       webhooks: () => (webhooks ??= openWebhooks()),
       stopping: stopping.signal,
@@ -329,7 +329,7 @@ export async function openDaemon(
         while (state.verifications.trim(before, TRIM) >= TRIM) await setImmediate()
       },
       onDue: () => undefined,
-      stream: () => null,
+      serving: () => null,
     }
     if (isAsked(state)) {
       const { finishDeletion } = await import('../device/session/account-deletion.ts')
@@ -346,13 +346,19 @@ export async function openDaemon(
  * Opens the daemon and starts its listeners: the API, and the embedded account server if there is
  * one.
  * @returns `accountAddress`: the account server's address; null if there is no embedded account
- *   server
+ *   server. `isSignedIn`: whether there is an account, or credentials with which the daemon may
+ *   sign in by itself
  */
 export async function serve(
   config: Config,
   log: Log,
   lock?: Lock,
-): Promise<{ address: string; accountAddress: string | null; close(): Promise<void> }> {
+): Promise<{
+  address: string
+  accountAddress: string | null
+  isSignedIn: boolean
+  close(): Promise<void>
+}> {
   const daemon = await openDaemon(config, log, lock)
   const { audit, backend, deviceSession } = daemon
   const credentialsDir = backend.server === null ? null : config.credentialsDir
@@ -405,7 +411,7 @@ export async function serve(
     await daemon.close()
   }
   const enrolled = Promise.withResolvers<void>()
-  // No request may wait for it.
+  // If no request waits, a rejection is not an error of its own.
   enrolled.promise.catch(() => undefined)
   const isNew = deviceSession.identity() === null && backend.enrol !== null
   const dispatch: Dispatch = isNew
@@ -435,7 +441,11 @@ export async function serve(
     hasStarted = true
     log('info', 'listening', { address, account_address: accountAddress, version: VERSION })
     daemon.onDue = (trigger) => schedule.soon(trigger)
-    daemon.stream = () => (deviceSession.device() === null ? null : (stream?.state() ?? null))
+    daemon.serving = () => ({
+      api: address,
+      stream: deviceSession.device() === null ? null : (stream?.state() ?? null),
+      nextSyncAt: schedule.nextAt(),
+    })
     if (config.desktopNotify) endDesktop = await daemon.showOnDesktop()
     schedule.start()
     const addresses = [address, ...(accountAddress === null ? [] : [accountAddress])]
@@ -448,7 +458,8 @@ export async function serve(
         log('error', 'could not store when tokens were last used', { cause })
       }
     }, FLUSH_MS)
-    return { address, accountAddress, close }
+    const isSignedIn = deviceSession.identity() !== null || credentialsDir !== null
+    return { address, accountAddress, isSignedIn, close }
   } catch (error) {
     enrolled.reject(error)
     await close()

@@ -27,7 +27,7 @@ export const embedded = (why: string | null) =>
     'invalid_state',
     why === null
       ? 'This daemon uses its own embedded account, which needs no sign-in. To sign in to an account server instead, stop the daemon, set SVC_BACKEND_URL to the address of the server, and run "countersignd login" again. It sets the embedded account aside and deletes nothing.'
-      : `${why} To sign in to an account server instead, set SVC_BACKEND_URL to its address, and run "countersignd login" again.`,
+      : `${why} To sign in to an account server instead, stop the daemon if one runs, set SVC_BACKEND_URL to the address of the server, and run this command again.`,
     { details: { state: 'embedded' } },
   )
 
