@@ -4,11 +4,15 @@ import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { openReadOnly } from '../storage/database-file.ts'
 
-/** The tables that a daemon fills by itself. Rows in any other table are something of the user. */
+/**
+ * The tables that a daemon fills by itself, and the log of checks, which says nothing without
+ * contacts. Rows in any other table are something of the user.
+ */
 const FILLED: readonly string[] = `
   meta logs names profiles events listed replays replays_highest idempotency wrong_tries
   approval_attempts seal_keys schema_version public_code_turns tries key_log_entries enrolment_codes
   sessions access_tokens seen_once used_proofs server_secrets receipt_key sync_marks leases
+  verifications
 `.split(/\s+/)
 
 /** The tables of which a first start fills one row. */
@@ -26,7 +30,6 @@ const NAMES: Readonly<Record<string, readonly [one: string, many: string]>> = {
   organisations: ['organisation', 'organisations'],
   machines: ['machine account', 'machine accounts'],
   open_links: ['open link', 'open links'],
-  verifications: ['check of words', 'checks of words'],
   devices: ['more device', 'more devices'],
   accounts: ['more account', 'more accounts'],
 }

@@ -105,6 +105,8 @@ describe('login in a folder with an embedded account that holds nothing', () => 
   it('sets it aside by itself, after several starts and syncs too, and it can be used again', async (t) => {
     const { dir, run, login, json } = await setUp(t)
     await started(dir)
+    // What an earlier version did in a new folder.
+    await run(['verify', 'matador', 'carload', 'recede'])
     await run(['sync'])
     await started(dir)
     const before = await json('whoami')
