@@ -125,6 +125,8 @@ export const EXIT = {
   notVerified: 10,
   inconclusive: 11,
   stateOlder: 12,
+  /** Of `status`: it answered, and no daemon runs. */
+  noDaemon: 13,
   /** The number that shells use for a program that SIGINT (2) ended. */
   interrupted: 130,
 } as const

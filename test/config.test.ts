@@ -39,6 +39,7 @@ test('without variables the defaults apply', () => {
     },
     environment: 'embedded',
     backendUrl: null,
+    isBackendSet: false,
     caFile: null,
     accountBind: '127.0.0.1',
     accountPort: 19822,

@@ -8,6 +8,7 @@
 import { type Outgoing, clientOf } from '../api/client.ts'
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
+import type { Route } from '../api/route.ts'
 import type { Config } from '../config/config.ts'
 import { AppError, StartError } from '../errors.ts'
 import { readPrivate } from '../keychain/private-file.ts'
@@ -43,6 +44,11 @@ export function newWaiting({ stderr }: Pick<Io, 'stderr'>) {
 type ApiWork<T> = (api: Api, hasDaemon: boolean) => Promise<T>
 
 const TABLE = { ...rest, ...local }
+
+/** The routes that answer without an account. A command that calls only these creates none. */
+const WITHOUT_ACCOUNT: readonly Route[] = [rest.status, rest.verify, local.signIn].flatMap(
+  (group) => Object.values(group),
+)
 
 /**
  * Returns the error to show for an error that the user's token caused.
@@ -118,7 +124,10 @@ async function here<T>(
   const log = newLog(level, (line) => void io.stderr.write(line))
   const daemon = await openDaemon(config, log, lock)
   const token = chosen ?? daemon.token()
+  let enrolled: Promise<void> | null = null
   const answer = async ({ route, path, query, body }: Outgoing) => {
+    // At the first such request only: a command that deletes the account must not create another.
+    if (!WITHOUT_ACCOUNT.includes(route)) await (enrolled ??= daemon.enrol())
     const { segments } = splitTarget(path)
     const { method } = route
     const { value } = await daemon.dispatch({

@@ -33,6 +33,7 @@ const EXIT_CODES = `Exit codes:
   10  not verified; the stamp is not good
   11  inconclusive: something could not be checked; the signer of a stamp is unknown
   12  the state was written before the first release, and this version cannot read it
+  13  no daemon runs (only "countersignd status")
  130  waiting was ended by Ctrl-C`
 
 const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')

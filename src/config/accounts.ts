@@ -61,7 +61,11 @@ export function accountBind(env: Env, publicUrl: string | null): string {
  * The addresses of all environments are checked, even those that are not selected.
  * @throws StartError
  */
-export function backend(env: Env): { environment: string; backendUrl: string | null } {
+export function backend(env: Env): {
+  environment: string
+  backendUrl: string | null
+  isBackendSet: boolean
+} {
   const urls = new Map<string, string>()
   for (const name of Object.keys(env)) {
     const [, which] = ENVIRONMENT_URL.exec(name) ?? []
@@ -74,7 +78,8 @@ export function backend(env: Env): { environment: string; backendUrl: string | n
   }
   const environment = read(env, 'SVC_ENV') ?? 'embedded'
   const override = origin(env, 'SVC_BACKEND_URL')
-  if (environment === 'embedded') return { environment, backendUrl: override }
+  const isBackendSet = override !== null || read(env, 'SVC_ENV') !== null
+  if (environment === 'embedded') return { environment, backendUrl: override, isBackendSet }
   if (!/^\w+$/.test(environment))
     throw wrong(
       'SVC_ENV',
@@ -82,7 +87,7 @@ export function backend(env: Env): { environment: string; backendUrl: string | n
       'it must be embedded, or a name made of letters, digits and _.',
     )
   const backendUrl = override ?? urls.get(environment.toUpperCase())
-  if (backendUrl !== undefined) return { environment, backendUrl }
+  if (backendUrl !== undefined) return { environment, backendUrl, isBackendSet }
   throw wrong(
     'SVC_ENV',
     environment,

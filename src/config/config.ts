@@ -92,6 +92,11 @@ export interface Config {
    */
   readonly backendUrl: string | null
   /**
+   * Whether the environment chooses the account server. If not, the state folder does, if it
+   * belongs to one (`daemon/folder.ts`).
+   */
+  readonly isBackendSet: boolean
+  /**
    * PEM file with an additional certificate authority for that server. The file has not been read.
    */
   readonly caFile: string | null

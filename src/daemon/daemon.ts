@@ -7,7 +7,6 @@ import { setImmediate } from 'node:timers/promises'
 import { agents } from '../api/agents/index.ts'
 import { docsTable } from '../api/docs/index.ts'
 import { local } from '../api/local/index.ts'
-import type { StreamState } from '../api/rest/status.ts'
 import { rest } from '../api/rest/index.ts'
 import { isMachineToken, machineCaller } from '../auth/machines.ts'
 import { commandLineToken } from '../auth/proof.ts'
@@ -21,7 +20,7 @@ import { announce, listenForApi, withdrawAnnouncement } from './api-listener.ts'
 import { type Backend } from './backend.ts'
 import { openBackend } from './open-backend.ts'
 import type { Backups } from './backup.ts'
-import { requireSameServer } from './folder.ts'
+import { ofFolder, requireSameServer } from './folder.ts'
 import { bootId, machineUptime } from '../device/codes/uptime.ts'
 import { newSyncSchedule, newTurn, type Trigger } from './schedule.ts'
 import { logStory } from './story.ts'
@@ -30,11 +29,11 @@ import { openDevice } from '../device/device.ts'
 import type { HintFollower } from '../device/sync/hint-follower.ts'
 import { newReachability } from '../device/sync/reachability.ts'
 import { ownNames } from '../device/system-names.ts'
-import { openIdentity } from '../device/identity/identity.ts'
+import { knownServer, openIdentity } from '../device/identity/identity.ts'
 import { type DeviceSession, openDeviceSession } from '../device/session/session.ts'
 import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import { newSignIn } from '../device/session/sign-in.ts'
-import { embeddedGone } from '../device/identity/refusals.ts'
+import { embeddedGone, noAccountYet } from '../device/identity/refusals.ts'
 import { type Dispatch, type Outcome, type Request, newDispatch } from '../http/dispatch.ts'
 import { agentAnswers, docsAnswers, restAnswers } from '../handlers/index.ts'
 import { type Home, contextOf } from '../handlers/context.ts'
@@ -46,6 +45,7 @@ import type { Listening } from '../http/server.ts'
 import { type Audit, type Deed, openAudit } from '../storage/audit.ts'
 import { openIdempotency } from '../storage/idempotency.ts'
 import { type Lock, takeLock } from '../storage/lock.ts'
+import { finishSettingAside } from '../storage/set-aside.ts'
 import { stateSecret } from '../storage/runtime-file.ts'
 import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openState } from '../state/state.ts'
@@ -83,6 +83,11 @@ interface Daemon {
    */
   token(): string
   readonly log: Log
+  /**
+   * Creates the embedded account if the folder has no account yet. Does nothing with a remote
+   * account server.
+   */
+  enrol(): Promise<void>
   close(): Promise<void>
 }
 
@@ -116,22 +121,23 @@ interface Opened extends Daemon {
    * devices respond to. The schedule sets this function.
    */
   onDue: (trigger: Trigger) => void
-  /** Returns the state of the stream of hints; null if no daemon keeps one. */
-  stream: () => StreamState | null
+  /** Returns what this process does as a daemon; null if it does not listen. */
+  serving: Home['serving']
 }
 
 /**
- * Opens the state folder and builds the daemon, without listening.
+ * Opens the state folder and builds the daemon, without listening. Creates no account: `enrol`
+ * does.
  * @param lock the folder's lock, if the caller has already acquired it. The daemon takes over the
  *   lock and releases it, even if this function throws.
  * @throws StartError if anything prevents the start
  */
 export async function openDaemon(
-  config: Config,
+  given: Config,
   log: Log,
-  lock: Lock = takeLock(config.stateDir),
+  lock: Lock = takeLock(given.stateDir),
 ): Promise<Opened> {
-  const { stateDir } = config
+  const { stateDir } = given
   const closers: (() => void | Promise<void>)[] = [() => lock.release()]
   const close = async () => {
     for (const closer of closers.toReversed())
@@ -143,15 +149,19 @@ export async function openDaemon(
       }
   }
   try {
+    finishSettingAside(stateDir)
     const state = openState(stateDir, log)
     closers.push(() => state.close())
     const secret = stateSecret(stateDir)
     const keychain = await openKeychain({
       stateDir,
-      choice: config.keychain,
-      credentialsDir: config.credentialsDir,
+      choice: given.keychain,
+      credentialsDir: given.credentialsDir,
     })
-    requireSameServer(config, openIdentity(state, keychain))
+    const stored = openIdentity(state, keychain)
+    const config = ofFolder(given, knownServer(state))
+    requireSameServer(config, stored)
+    let hadAccount = stored !== null
     const now = Date.now
     const backend = await openBackend({ config, keychain, now, log })
     closers.push(() => backend.close())
@@ -182,7 +192,9 @@ export async function openDaemon(
         }),
       taken: () => opened.onDue('start'),
       outcome: (error) => reachability.note(error),
-      ...(backend.server === null ? { absent: embeddedGone } : {}),
+      ...(backend.server === null
+        ? { absent: () => (hadAccount ? embeddedGone() : noAccountYet()) }
+        : {}),
     })
     closers.push(() => deviceSession.device()?.firstContacts.close())
     const signIn = newSignIn({
@@ -253,7 +265,7 @@ export async function openDaemon(
       deviceSession,
       signIn,
       reachability,
-      stream: () => opened.stream(),
+      serving: () => opened.serving(),
       events: state.events,
       webhooks: () => (webhooks ??= openWebhooks()),
       stopping: stopping.signal,
@@ -282,6 +294,11 @@ export async function openDaemon(
       dispatch,
       token,
       log,
+      async enrol() {
+        if (deviceSession.identity() !== null || backend.enrol === null) return
+        deviceSession.take(await backend.enrol(state, keychain))
+        hadAccount = true
+      },
       close,
       backend,
       deviceSession,
@@ -312,14 +329,12 @@ export async function openDaemon(
         while (state.verifications.trim(before, TRIM) >= TRIM) await setImmediate()
       },
       onDue: () => undefined,
-      stream: () => null,
+      serving: () => null,
     }
     if (isAsked(state)) {
       const { finishDeletion } = await import('../device/session/account-deletion.ts')
       if (await finishDeletion({ state, keychain, deviceSession, now, log })) tokens.forget()
     }
-    if (deviceSession.identity() === null && backend.enrol !== null)
-      deviceSession.take(await backend.enrol(state, keychain))
     return opened
   } catch (error) {
     await close()
@@ -331,13 +346,19 @@ export async function openDaemon(
  * Opens the daemon and starts its listeners: the API, and the embedded account server if there is
  * one.
  * @returns `accountAddress`: the account server's address; null if there is no embedded account
- *   server
+ *   server. `isSignedIn`: whether there is an account, or credentials with which the daemon may
+ *   sign in by itself
  */
 export async function serve(
   config: Config,
   log: Log,
   lock?: Lock,
-): Promise<{ address: string; accountAddress: string | null; close(): Promise<void> }> {
+): Promise<{
+  address: string
+  accountAddress: string | null
+  isSignedIn: boolean
+  close(): Promise<void>
+}> {
   const daemon = await openDaemon(config, log, lock)
   const { audit, backend, deviceSession } = daemon
   const credentialsDir = backend.server === null ? null : config.credentialsDir
@@ -389,14 +410,27 @@ export async function serve(
     if (hasStarted) audit.record(ofDaemon('stopped'))
     await daemon.close()
   }
+  const enrolled = Promise.withResolvers<void>()
+  // If no request waits, a rejection is not an error of its own.
+  enrolled.promise.catch(() => undefined)
+  const isNew = deviceSession.identity() === null && backend.enrol !== null
+  const dispatch: Dispatch = isNew
+    ? async (request) => {
+        await enrolled.promise
+        return daemon.dispatch(request)
+      }
+    : daemon.dispatch
   try {
     const opening = [
       backend.listen?.() ?? Promise.resolve(null),
-      listenForApi(config, daemon),
+      listenForApi(config, { ...daemon, dispatch }),
     ] as const
     for (const outcome of await Promise.allSettled(opening))
       if (outcome.status === 'fulfilled' && outcome.value !== null) listeners.push(outcome.value)
     const [forAccount, forApi] = await Promise.all(opening)
+    // Only now, so that a start that cannot listen leaves no account in the folder.
+    await daemon.enrol()
+    enrolled.resolve()
     const accountAddress = forAccount?.address ?? null
     const address = urlOf(config.bind, forApi.port)
     const { pid } = process
@@ -407,7 +441,11 @@ export async function serve(
     hasStarted = true
     log('info', 'listening', { address, account_address: accountAddress, version: VERSION })
     daemon.onDue = (trigger) => schedule.soon(trigger)
-    daemon.stream = () => (deviceSession.device() === null ? null : (stream?.state() ?? null))
+    daemon.serving = () => ({
+      api: address,
+      stream: deviceSession.device() === null ? null : (stream?.state() ?? null),
+      nextSyncAt: schedule.nextAt(),
+    })
     if (config.desktopNotify) endDesktop = await daemon.showOnDesktop()
     schedule.start()
     const addresses = [address, ...(accountAddress === null ? [] : [accountAddress])]
@@ -420,8 +458,10 @@ export async function serve(
         log('error', 'could not store when tokens were last used', { cause })
       }
     }, FLUSH_MS)
-    return { address, accountAddress, close }
+    const isSignedIn = deviceSession.identity() !== null || credentialsDir !== null
+    return { address, accountAddress, isSignedIn, close }
   } catch (error) {
+    enrolled.reject(error)
     await close()
     throw error
   }

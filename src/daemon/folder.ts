@@ -1,4 +1,4 @@
-/** Checks that a state folder belongs to the configured account server. */
+/** Which account server a state folder belongs to, and whether the configuration agrees. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
@@ -7,6 +7,14 @@ import { StartError } from '../errors.ts'
 import { lost } from '../storage/database-file.ts'
 
 type Folder = Pick<Config, 'stateDir' | 'backendUrl' | 'databaseUrl'>
+
+/**
+ * Returns a configuration with the account server of the state folder, unless the environment
+ * chooses one.
+ * @param known the origin of the server to which the folder belongs; null if there is none
+ */
+export const ofFolder = <T extends Partial<Config>>(config: T, known: string | null): T =>
+  config.isBackendSet === false && known !== null ? { ...config, backendUrl: known } : config
 
 /**
  * Rejects a state folder with an account of another account server. If the daemon used that folder,
@@ -39,14 +47,15 @@ function otherServer(
   const elsewhere = 'set SVC_STATE_DIR to another folder'
   if (server === null)
     return (
-      `The state folder ${stateDir} holds the embedded account ${account}, but the account server ${configured} is configured. ` +
-      `Unset SVC_BACKEND_URL and SVC_ENV to continue with that account, or ${elsewhere} and sign in there.`
+      `The state folder ${stateDir} holds the embedded account ${account}, but the environment chooses the account server ${configured}. ` +
+      `Unset SVC_BACKEND_URL and SVC_ENV to continue with that account. To sign in to ${configured} in this folder, run "countersignd login", which sets that account aside and deletes nothing. ` +
+      `To keep both in use, ${elsewhere} and sign in there.`
     )
-  const beginning = `The state folder ${stateDir} holds the account ${account} of the account server ${server}, but `
+  const beginning = `The state folder ${stateDir} belongs to the account ${account} of the account server ${server}, but the environment chooses `
   if (configured === null)
-    return `${beginning}none is configured. Set SVC_BACKEND_URL to ${server}, or ${elsewhere}.`
+    return `${beginning}the embedded account server (SVC_ENV=embedded). Unset SVC_ENV to continue with that account, or ${elsewhere}.`
   return (
-    `${beginning}${configured} is configured. Set SVC_BACKEND_URL to ${server} to continue with that account, or ${elsewhere} and ` +
+    `${beginning}${configured}. Unset SVC_BACKEND_URL and SVC_ENV to continue with that account, or ${elsewhere} and ` +
     `sign in to ${configured} there. A server that moves to another machine must keep its name, because its devices trust that name.`
   )
 }

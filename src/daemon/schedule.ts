@@ -47,6 +47,8 @@ interface SyncSchedule {
   soon(trigger: Trigger): void
   /** Plans a run after a hint. Further hints before that run begins have no effect. */
   hinted(): void
+  /** Returns when the planned run begins, Unix milliseconds; null if none is planned. */
+  nextAt(): number | null
   stop(): void
 }
 
@@ -98,11 +100,14 @@ export function newSyncSchedule(
   let credit = HINTED
   let creditAt = now()
   let cancel: () => void = () => undefined
+  let nextAt: number | null = null
 
   function plan(ms: number, trigger: Trigger): void {
     cancel()
     const turn = ++turns
+    nextAt = now() + ms
     cancel = after(ms, () => {
+      nextAt = null
       isSoon = false
       isHinted = false
       void work(trigger).then((good) => {
@@ -141,8 +146,10 @@ export function newSyncSchedule(
       plan(Math.max(HINT_MS, (1 - credit) * HINTED_EVERY_MS), 'hint')
       credit -= 1
     },
+    nextAt: () => nextAt,
     stop() {
       runs = false
+      nextAt = null
       cancel()
     },
   }

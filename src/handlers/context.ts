@@ -27,6 +27,16 @@ interface RequestFacts {
   readonly header?: (name: string) => string | undefined
 }
 
+/** What a daemon that listens does. */
+export interface Serving {
+  /** The address of the API. */
+  readonly api: string
+  /** The state of the stream of hints; null if the daemon keeps none. */
+  readonly stream: StreamState | null
+  /** When the next sync begins, Unix milliseconds; null while one runs. */
+  readonly nextSyncAt: number | null
+}
+
 /** The daemon's parts that do not depend on the caller or the session. */
 export interface Home extends DaemonFacts {
   readonly now: () => number
@@ -35,8 +45,8 @@ export interface Home extends DaemonFacts {
   readonly deviceSession: DeviceSession
   readonly signIn: SignInFlow
   readonly reachability: Pick<Reachability, 'read'>
-  /** Returns the state of the stream of hints; null if this process keeps none. */
-  readonly stream: () => StreamState | null
+  /** Returns what this process does as a daemon; null if it does not listen. */
+  readonly serving: () => Serving | null
   /** The events of this daemon. */
   readonly events: EventRows
   /** Returns the webhooks of this daemon. Their modules are loaded at the first call. */

@@ -1,15 +1,18 @@
 import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
 import type { Status } from '../api/rest/status.ts'
+import { inQuotes } from '../api/name-text.ts'
 import { isPublicCodeActive } from '../device/codes/public-code.ts'
 import type { LocalDevice } from '../device/device.ts'
 import { copyWarning } from '../device/identity/own-keys.ts'
 import { readFacts } from '../device/identity/identity.ts'
 import { revokedHere } from '../device/identity/refusals.ts'
+import { nameToSign } from '../device/identity/signed-name.ts'
 import type { DeviceSession } from '../device/session/session.ts'
 import { noticeTexts } from '../device/sync/notices.ts'
 import { VERSION } from '../runtime/version.ts'
 import type { HandlerContext, Handlers } from './context.ts'
+import { needsOf } from './needs.ts'
 
 export const health: Handlers['health'] = {
   read: async (_input, { home }) => ({
@@ -29,6 +32,8 @@ type Found = Omit<
   | 'backend_unreachable_since'
   | 'not_working'
   | 'stream'
+  | 'next_sync_at'
+  | 'api'
 >
 
 /** What needs the account server, and therefore fails while the server is unreachable. */
@@ -61,6 +66,9 @@ function sentence(since: number | null, device: LocalDevice | null): string {
   return ` The account server has not answered since ${timeAt(since)}: lists and changes fail until it answers.${works}`
 }
 
+/** The members that need a device. */
+const nothingOfDevice = { last_error: null, needs_you: [], notices: [] }
+
 /**
  * Returns the status for a machine account's caller, which has no cache and no device here. A null
  * member does not apply.
@@ -71,7 +79,7 @@ const ofMachine = (backend: string): Found => ({
   global_key_active: null,
   cached_connections: null,
   last_sync_at: null,
-  notices: [],
+  ...nothingOfDevice,
   summary: `A machine account’s token, good at ${backend}. It has no device here.`,
 })
 
@@ -81,7 +89,7 @@ const without = (authenticated: boolean, summary: string): Found => ({
   global_key_active: false,
   cached_connections: 0,
   last_sync_at: null,
-  notices: [],
+  ...nothingOfDevice,
   summary,
 })
 
@@ -95,19 +103,37 @@ function refusalOf(
   return readFacts(device.state)?.revoked ? revokedHere().message : null
 }
 
+/** Returns the error of the last sync; null if it succeeded. */
+function lastError({ sync }: LocalDevice): Found['last_error'] {
+  const last = sync.last()
+  return last === null || last.error === null ? null : { at: last.finished_at, message: last.error }
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
+
+/** Returns a sentence: which account is in use, where, and how much of it is on this device. */
+function inUse({ state, identity }: LocalDevice, backend: string): string {
+  const guests = state.guests.all().filter((guest) => guest.state === 'active').length
+  const held = `${counted(state.connections.count(), 'connection')} and ${counted(guests, 'guest code')}`
+  if (identity.server !== null) return `Signed in to ${backend}, with ${held} on this device.`
+  const name = nameToSign(state)
+  const who = name === null ? identity.account : `of ${inQuotes(name)}`
+  return `The account ${who} is on this machine only, with ${held}.`
+}
+
 function ofDevice(device: LocalDevice, refused: string | null, backend: string): Found {
   const { state, sync } = device
-  const connections = state.connections.count()
-  const plural = connections === 1 ? 'connection' : 'connections'
-  const signedIn = `Signed in to ${backend} with ${connections} ${plural} on this device.`
+  const signedIn = inUse(device, backend)
   const warning = copyWarning(state)
   return {
     authenticated: refused === null,
     // The account server rejects a revoked device with the same error as an ended session.
     device_registered: refused === null,
     global_key_active: isPublicCodeActive(device),
-    cached_connections: connections,
+    cached_connections: state.connections.count(),
     last_sync_at: sync.lastGoodAt(),
+    last_error: lastError(device),
+    needs_you: needsOf(state),
     notices: noticeTexts(state),
     summary: refused ?? (warning === null ? signedIn : `${signedIn} ${warning}`),
   }
@@ -130,6 +156,8 @@ export const status: Handlers['status'] = {
   read: async (_input, context) => {
     const { environment, backend, keychain, reachability } = context.home
     const { reachable, since } = await reachability.read()
+    const serving = context.home.serving()
+    const nextSync = serving?.nextSyncAt == null ? null : timeAt(serving.nextSyncAt)
     const { summary, ...rest } = found(context)
     const known = { backend_reachable: reachable, backend_unreachable_since: null, not_working: [] }
     return {
@@ -138,7 +166,9 @@ export const status: Handlers['status'] = {
       backend: backend(),
       version: VERSION,
       ...(since === null ? known : away(since)),
-      stream: context.byMachine ? null : context.home.stream(),
+      stream: context.byMachine ? null : (serving?.stream ?? null),
+      next_sync_at: context.byMachine ? null : nextSync,
+      api: serving?.api ?? null,
       summary: `${summary}${sentence(since, context.device)}`,
       keychain,
     }

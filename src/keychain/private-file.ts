@@ -179,10 +179,15 @@ export function readChecked(path: string, check: FileCheck): Buffer | null {
   }
 }
 
+/** Returns the command that closes a file or folder to other users. */
+const closing = (stat: Stats, path: string) =>
+  `Restrict it with: chmod ${stat.isDirectory() ? '700' : '600'} '${path}'`
+
 /**
  * Returns what is wrong with a private file's or folder's owner or mode, and the remedy; or null.
+ * @param remedy the remedy if other users have access (default: the command that ends it)
  */
-export function fileFault(stat: Stats, path: string): string | null {
+export function fileFault(stat: Stats, path: string, remedy = closing(stat, path)): string | null {
   if (!hasModes) return null
   const me = process.geteuid?.()
   if (stat.uid !== me) {
@@ -190,8 +195,7 @@ export function fileFault(stat: Stats, path: string): string | null {
   }
   if ((stat.mode & 0o077) === 0) return null
   const mode = (stat.mode & 0o777).toString(8).padStart(4, '0')
-  const right = stat.isDirectory() ? '700' : '600'
-  return `${path} is accessible to other users (mode ${mode}). Restrict it with: chmod ${right} '${path}'`
+  return `${path} is accessible to other users (mode ${mode}). ${remedy}`
 }
 
 /** Checks whether an error of `node:fs` means that the file does not exist. */

@@ -5,7 +5,7 @@
  * it. A backup omits the files that it does not need, and a removal deletes only the files named
  * here.
  */
-import { lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs'
+import { type Stats, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { StartError } from '../errors.ts'
 import { fileFault, hasModes, isMissing } from '../keychain/private-file.ts'
@@ -22,9 +22,21 @@ export function openFolder(dir: string): void {
   if (!stat.isDirectory()) {
     throw unsafe(`${path} is not a folder. Move it away, or set SVC_STATE_DIR to another place.`)
   }
-  const found = fileFault(stat, path)
+  const found = folderFault(stat, path)
   if (found !== null) throw unsafe(found)
 }
+
+/** The remedy for a folder that is unfit as a state folder and may belong to other programs. */
+export const OWN_FOLDER = 'Choose a folder of its own with SVC_STATE_DIR.'
+
+/**
+ * Returns what is wrong with the owner or mode of a state folder, and the remedy; or null.
+ *
+ * The remedy changes the mode only of a folder that this program filled. Other programs may need
+ * the mode of any other folder, such as /tmp.
+ */
+export const folderFault = (stat: Stats, path: string): string | null =>
+  isFilledHere(path) ? fileFault(stat, path) : fileFault(stat, path, OWN_FOLDER)
 
 function statOf(path: string) {
   try {
@@ -75,6 +87,28 @@ const FILES = new RegExp(`^(${DATABASE}|${WHOLE}|${OTHER})$`)
 const FOLDERS: Readonly<Record<string, RegExp>> = {
   keychain: /\.sealed(\.tmp)?$/,
   mail: /^([\dTZ-]{24}-[\da-z]{26}\.eml|\.[\da-f]{16}\.tmp)$/,
+}
+
+/** The folder with what `login` set aside: a complete state folder for each account. */
+export const SET_ASIDE = 'set-aside'
+
+/** Whether this program gives this name to an entry of a state folder. */
+export const isOwnName = (name: string): boolean =>
+  FILES.test(name) || Object.hasOwn(FOLDERS, name) || name === RESTORING || name === SET_ASIDE
+
+/**
+ * Whether this program filled a folder: it contains files of this program, and no files or folders
+ * of others.
+ */
+export function isFilledHere(dir: string): boolean {
+  try {
+    const entries = readdirSync(dir, { withFileTypes: true }).filter(
+      (entry) => entry.isFile() || entry.isDirectory(),
+    )
+    return entries.length > 0 && entries.every(({ name }) => isOwnName(name))
+  } catch {
+    return false
+  }
 }
 
 /** Whether a restore into this folder was interrupted. */

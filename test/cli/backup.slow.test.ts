@@ -509,7 +509,7 @@ describe('the format of a backup', () => {
     const options = ['--passphrase-file', passphraseFile(t)]
     const { code, err } = await run(['restore', file, ...options])
     assert.equal(code, EXIT.ok, err)
-    assert.equal((await run(['status'])).code, EXIT.ok)
+    assert.equal((await run(['status'])).code, EXIT.noDaemon)
     assert(!existsSync(join(target, 'restoring')))
   })
 

@@ -24,6 +24,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     const dir = folder()
     let daemon: Awaited<ReturnType<typeof daemonHere>> | undefined
     let cli: Terminal
+    const statusCode = mode === 'a daemon runs' ? EXIT.ok : EXIT.noDaemon
     before(async () => {
       if (mode === 'a daemon runs') daemon = await daemonHere(dir.path)
       cli = terminal(dir.path)
@@ -36,18 +37,24 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     /** Runs a command that must succeed, both with --json and without. */
     const json = async (...args: string[]): Promise<Json> => {
       const { code, out, err } = await cli([...args, '--json'])
-      assert.equal(code, EXIT.ok, err)
+      assert.equal(code, args[0] === 'status' ? statusCode : EXIT.ok, err)
       assert.equal(err, '', 'nothing beside the JSON')
       return JSON.parse(out) as Json
     }
 
     it('status', async () => {
+      await cli(['guest', 'list'])
       const { code, out } = await cli(['status'])
-      assert.equal(code, EXIT.ok)
-      assert.match(out, /^Signed in to http.* with 0 connections on this device\.\nversion/)
+      assert.equal(code, statusCode)
+      const account =
+        /^The account .* is on this machine only, with 0 connections and 0 guest codes\.$/m
+      assert.match(out, account)
+      assert.equal(out.startsWith('The daemon is not running.'), daemon === undefined)
       assert.match(out, /^keychain +encrypted files$/m)
-      const { authenticated, version, environment: name } = await json('status')
+      const { authenticated, version, environment: name, ...rest } = await json('status')
       assert.deepEqual([authenticated, version, name], [true, VERSION, 'embedded'])
+      assert.equal(rest.api, daemon?.address ?? null)
+      if (daemon !== undefined) assert.match(out, new RegExp(`^API +${daemon.address}$`, 'm'))
     })
 
     it('sync prints its result, and status shows it', async () => {
@@ -201,7 +208,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const own = await cli(['code', connection])
       assert.match(own.out, WORDS)
       assert.equal((await cli(['verify', own.out])).code, EXIT.notVerified)
-      assert.match((await cli(['status'])).out, /with 1 connection on this device/)
+      assert.match((await cli(['status'])).out, /with 1 connection and \d guest codes?\.$/m)
     })
 
     const nobody = '0'.repeat(26)
@@ -239,7 +246,8 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     it('several commands run at once', async () => {
       const commands = ['token list', 'guest list', 'status', 'token list', 'connection list']
       const ended = await Promise.all(commands.map((words) => cli(words.split(' '))))
-      for (const { code, err } of ended) assert.equal(code, EXIT.ok, err)
+      for (const [at, { code, err }] of ended.entries())
+        assert.equal(code, commands[at] === 'status' ? statusCode : EXIT.ok, err)
     })
 
     it('stamp, stamp verify', async () => {

@@ -41,7 +41,7 @@ describe('a folder that another command has locked', () => {
     const status = terminal(dir)(['status'])
     lock.release()
     const { code, err } = await status
-    assert.equal(code, EXIT.ok, err)
+    assert.equal(code, EXIT.noDaemon, err)
   })
 
   it('delays the start of the daemon until that command ends', async (t) => {

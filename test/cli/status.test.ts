@@ -17,6 +17,10 @@ const STATUS = {
   backend_unreachable_since: null,
   not_working: [],
   notices: [],
+  needs_you: [],
+  last_error: null,
+  next_sync_at: null,
+  api: 'http://127.0.0.1:19821',
   stream: null,
   summary: 'Signed in.',
   keychain: 'file',
@@ -50,8 +54,22 @@ it('status: shows how changes reach the daemon', async () => {
   for (const [stream, line] of rows) assert.match(await printed({ stream }), line)
 })
 
-it('status: shows each notice', async () => {
-  assert.match(await printed({ notices: ['One.', 'Two.'] }), /^notice +One\.\nnotice +Two\.$/m)
+it('status: shows what needs the user, right after the summary', async () => {
+  assert.match(
+    await printed({ needs_you: ['One.', 'Two.\u001b[2J'] }),
+    /^Signed in\.\nneeds you +One\.\nneeds you +Two\..*\n/,
+  )
+})
+
+it('status: shows the address of the API, the last error and the next sync', async () => {
+  const out = await printed({
+    last_error: { at: '2026-01-31T09:16:00.000Z', message: 'The server is away.' },
+    next_sync_at: '2026-01-31T09:17:00.000Z',
+  })
+  assert.match(out, /^API +http:\/\/127\.0\.0\.1:19821$/m)
+  assert.match(out, /^last error +2026-01-31T09:16:00\.000Z +The server is away\.$/m)
+  assert.match(out, /^next sync +2026-01-31T09:17:00\.000Z$/m)
+  assert.doesNotMatch(await printed({ api: null }), /^API|last error|next sync/m)
 })
 
 it('status: shows since when the server does not answer, and what fails meanwhile', async () => {

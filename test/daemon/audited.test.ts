@@ -10,6 +10,7 @@ import { type Question, type TestDaemon, startDaemon } from '../daemon.ts'
 import { ask, newToken } from '../e2e/caller.ts'
 import { countersignd, startDaemon as startProgram } from '../e2e/program.ts'
 import { exchange, hostOf } from '../http/raw.ts'
+import { EXIT } from '../../src/errors.ts'
 import { verifyAudit } from '../../src/storage/audit-chain.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 
@@ -189,7 +190,7 @@ test('the log has the daemon’s start and end, and the command line with and wi
   const one = await startDaemon({ SVC_STATE_DIR: dir })
   await one.close()
   const { code, stderr } = await countersignd(['status'], dir)
-  assert.equal(code, 0, stderr)
+  assert.equal(code, EXIT.noDaemon, stderr)
   assert.deepEqual(
     linesIn(dir).map(({ token, route, outcome }) => [token, route, outcome]),
     [

@@ -38,29 +38,31 @@ const misconfigured = (says: RegExp) => (error: unknown) => {
 describe('a state folder', () => {
   it('of the embedded account cannot be used with an account server', async (t) => {
     const dir = freshFolder(t)
-    await (await opening(dir)).close()
+    const embedded = await opening(dir)
+    await embedded.enrol()
+    await embedded.close()
     await assert.rejects(
       opening(dir, { SVC_BACKEND_URL: server.accountAddress }),
-      misconfigured(/holds the embedded account acc_\w+, but the account server http:\S+ is/),
+      misconfigured(/holds the embedded account acc_\w+, but the environment chooses .*http:\S+\./),
     )
     await (await opening(dir)).close()
   })
 
-  it('of an account server’s account cannot be used as an embedded one', async (t) => {
+  it('of an account server’s account belongs to that server, and not to the embedded one', async (t) => {
     const dir = freshFolder(t)
     const daemon = await remote({ SVC_STATE_DIR: dir })
     assert.equal((await signIn(daemon, server, 'bea@example.org')).state, 'signed_in')
     await daemon.close()
     await assert.rejects(
-      opening(dir),
+      opening(dir, { SVC_ENV: 'embedded' }),
       misconfigured(
         new RegExp(
-          `holds the account acc_\\w+ of the account server ${server.accountAddress}, but none is`,
+          `account acc_\\w+ of the account server ${server.accountAddress}, but the environment chooses the embedded`,
         ),
       ),
     )
     assert(!existsSync(join(dir, 'account.db')), 'and no other account is made')
-    const again = await remote({ SVC_STATE_DIR: dir })
+    const again = await startDaemon({ SVC_STATE_DIR: dir })
     t.after(() => again.close())
     const { state, email } = await asOwner<{ state: string; email: string }>(
       again,
@@ -79,7 +81,7 @@ describe('a state folder', () => {
       opening(dir, { SVC_BACKEND_URL: 'https://other.example' }),
       misconfigured(
         new RegExp(
-          `account acc_\\w+ of the account server ${server.accountAddress}, but https://other\\.example is configured.*Set SVC_BACKEND_URL to ${server.accountAddress}`,
+          `account acc_\\w+ of the account server ${server.accountAddress}, but the environment chooses https://other\\.example\\. Unset SVC_BACKEND_URL`,
         ),
       ),
     )

@@ -77,6 +77,20 @@ function bench({ hasHints = false } = {}) {
 }
 
 describe('the schedule', () => {
+  it('has the time of the next run, except while one takes place and after the end', async () => {
+    const { schedule, clock, come, end } = bench()
+    assert.equal(schedule.nextAt(), null)
+    clock.ms = 1000
+    schedule.start()
+    assert.equal(schedule.nextAt(), 1100)
+    come()
+    assert.equal(schedule.nextAt(), null)
+    await end(true)
+    assert.equal(schedule.nextAt(), 1000 + 15 * MINUTE)
+    schedule.stop()
+    assert.equal(schedule.nextAt(), null)
+  })
+
   it('begins soon, repeats every quarter of an hour, and sooner after a failure', async () => {
     const { schedule, waiting, turns, come, end } = bench()
     assert.deepEqual(waiting, [])

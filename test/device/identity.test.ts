@@ -151,6 +151,7 @@ describe('the daemon after a crash in its first start', () => {
     const lines: string[] = []
     const log = newLog('debug', (line) => lines.push(line))
     const daemon = await openDaemon(readConfig(environment(dir)), log)
+    await daemon.enrol()
     await daemon.close()
     const after = openState(dir)
     t.after(() => after.close())

@@ -290,7 +290,7 @@ describe('a user without a passwd entry', () => {
   it('can start for the first time', { skip }, async (t) => {
     const state = freshFolder(t)
     const { code, stderr } = await status(state, { SVC_STATE_DIR: state, USER: '' })
-    assert.equal(code, EXIT.ok, stderr)
+    assert.equal(code, EXIT.noDaemon, stderr)
   })
 
   it('without a home folder is asked to set SVC_STATE_DIR', { skip }, async (t) => {

@@ -332,6 +332,9 @@ describe('status', () => {
     const report = await device.sync.run('timer')
     const { cached_connections, last_sync_at, summary, backend } = await status.read({}, context)
     assert.deepEqual([cached_connections, last_sync_at, backend], [1, report.finished_at, BACKEND])
-    assert.equal(summary, `Signed in to ${BACKEND} with 1 connection on this device.`)
+    assert.equal(
+      summary,
+      'The account of "Ann" is on this machine only, with 1 connection and 1 guest code.',
+    )
   })
 })

@@ -5,8 +5,9 @@ import { storeFacts } from '../../src/device/identity/identity.ts'
 import { openDeviceSession } from '../../src/device/session/session.ts'
 import { AppError } from '../../src/errors.ts'
 import { status } from '../../src/handlers/status.ts'
+import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { enrolled } from '../device/enrolled.ts'
-import { newWorld } from '../world/world.ts'
+import { connected, newWorld, worldOf } from '../world/world.ts'
 import { at, contextOf } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
 import { instead } from '../world/interceptor.ts'
@@ -116,4 +117,44 @@ it('the status shows no registered device after the account was deleted', async 
   assert.equal(device_registered, false)
   await laptop.device().sync.run('timer')
   assert.equal(await registered(laptop), false)
+})
+
+it('the status lists what needs the user, until it is done', async (t) => {
+  const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+  const needs = async () => (await status.read({}, at(bob))).needs_you
+  await bob.sync()
+  assert.deepEqual(await needs(), [])
+  const connection = await ada.connect('Bank')
+  await ada.invite(connection, { user_id: bob.id })
+  await bob.sync()
+  assert.match((await needs()).join(), /^An invitation to answer: countersignd invite list/)
+  await bob.approve()
+  await ada.sync()
+  await bob.sync()
+  assert.doesNotMatch((await needs()).join(), /invitation to answer/)
+  await trustCards.create({ body: { user_id: ada.id } }, at(bob))
+  await world.reset('ada')
+  world.later(61)
+  await bob.sync()
+  assert.match((await needs()).join(), /A person you follow has other keys.*trust list/)
+})
+
+it('the status has the error of the last sync, until one succeeds', async (t) => {
+  const { ada, bob } = await worldOf(t, 'ada', 'bob')
+  await connected(ada, bob)
+  const failing = ada.restart(
+    instead(
+      'changes',
+      'read',
+      () => () => Promise.reject(new AppError('backend_unavailable', 'The server is away.')),
+    ),
+  )
+  const last = async (of: typeof ada) => (await status.read({}, at(of))).last_error
+  assert.equal(await last(failing), null)
+  const { finished_at } = await failing.device().sync.run('timer')
+  assert.deepEqual(await last(failing), { at: finished_at, message: 'The server is away.' })
+  const well = failing.restart()
+  assert.notEqual(await last(well), null, 'also after a restart')
+  await well.sync()
+  assert.equal(await last(well), null)
 })

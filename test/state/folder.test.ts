@@ -43,10 +43,31 @@ test(
   },
 )
 
+/** The advice for a folder that other programs may use: never a change of its mode. */
+const OF_ITS_OWN = /\)\. Choose a folder of its own with SVC_STATE_DIR\.$/
+
 const folders: [string, RegExp, string | false, (path: string) => void][] = [
-  ['readable by the group', /chmod 700/, modes, (path) => mkdirChmod(path, 0o750)],
+  [
+    "readable by the group, and the program's own",
+    /chmod 700/,
+    modes,
+    (path) => {
+      mkdirChmod(path, 0o750)
+      writeFileSync(join(path, 'state.db'), '')
+    },
+  ],
+  ['readable by the group', OF_ITS_OWN, modes, (path) => mkdirChmod(path, 0o750)],
   ['searchable by others', /mode 0701/, modes, (path) => mkdirChmod(path, 0o701)],
-  ['world-writable, even if sticky', /chmod 700/, modes, (path) => mkdirChmod(path, 0o1777)],
+  ['world-writable, even if sticky', OF_ITS_OWN, modes, (path) => mkdirChmod(path, 0o1777)],
+  [
+    'world-writable, with files of others besides its own',
+    OF_ITS_OWN,
+    modes,
+    (path) => {
+      mkdirChmod(path, 0o1777)
+      for (const name of ['state.db', 'letter.txt']) writeFileSync(join(path, name), '')
+    },
+  ],
   ['a file', /not a folder/, false, (path) => writeFileSync(path, '')],
   [
     "another user's",

@@ -69,7 +69,7 @@ function contextAt(
     deviceSession,
     signIn,
     reachability: { read: async () => reached },
-    stream: () => null,
+    serving: () => null,
     events: state.events,
     webhooks: () => Promise.reject(new Error('no webhooks on the workbench')),
     stopping: new AbortController().signal,

@@ -17,6 +17,8 @@ export const StreamState = v.object({
 })
 export type StreamState = v.InferOutput<typeof StreamState>
 
+const LastError = v.object({ at: Time, message: v.string() })
+
 export const Status = named(
   'Status',
   v.object({
@@ -53,6 +55,26 @@ export const Status = named(
       v.description(
         'What does not work until the account server answers again; empty while it answers.',
       ),
+    ),
+    needs_you: v.pipe(
+      v.array(v.string()),
+      v.description(
+        'What needs a person, besides what the summary says: each as a sentence with the command to run. Includes the notices. It is as of the last sync, and usually empty.',
+      ),
+    ),
+    last_error: v.pipe(
+      v.nullable(LastError),
+      v.description('The error of the last sync; null if it succeeded, and before the first one.'),
+    ),
+    next_sync_at: v.pipe(
+      v.nullable(Time),
+      v.description(
+        'When the daemon syncs next by itself, or sooner if something changes; null without a daemon, and while a sync runs.',
+      ),
+    ),
+    api: v.pipe(
+      v.nullable(v.string()),
+      v.description('The address of this API; null without a daemon.'),
     ),
     notices: v.pipe(
       v.array(v.string()),

@@ -5,6 +5,7 @@
  * Each check has a time limit, and a failing check does not hide the results of the others.
  */
 import { surveyConfig } from '../../config/config.ts'
+import { ofFolder } from '../../daemon/folder.ts'
 import { EXIT } from '../../errors.ts'
 import { type Colour, coloured } from '../output.ts'
 import { type Command, type Io, UsageError } from '../command.ts'
@@ -70,15 +71,18 @@ function once<T>(make: () => T): () => T {
 }
 
 function groundOf({ env, machine }: Io, now = Date.now): DoctorContext {
-  const { config, faults } = surveyConfig(env, machine)
-  const { stateDir, backendUrl } = config
+  const { config: read, faults } = surveyConfig(env, machine)
+  const { stateDir } = read
+  const memory = memoryOf(stateDir)
+  const config = ofFolder(read, memory.server)
+  const { backendUrl } = config
   return {
     env,
     config,
     faults,
     now,
     holding: once(() => holdingOf(stateDir)),
-    memory: memoryOf(stateDir),
+    memory,
     apart: newApart(env),
     server: backendUrl == null ? null : once(() => lookAtServer({ ...config, backendUrl }, now)),
   }

@@ -14,7 +14,7 @@ import { EXIT, StartError } from '../../errors.ts'
 import { isInSystem } from '../../keychain/keychain.ts'
 import { isMissing } from '../../keychain/private-file.ts'
 import { ownCommand } from '../../runtime/executable.ts'
-import { LOCK, removeContents } from '../../storage/folder.ts'
+import { LOCK, SET_ASIDE, removeContents } from '../../storage/folder.ts'
 import { type Lock, lockState, takeLock } from '../../storage/lock.ts'
 import { type Command, UsageError } from '../command.ts'
 import { shown } from '../table.ts'
@@ -238,5 +238,10 @@ export async function purge(
     )
   const isStrange = process.geteuid?.() === 0 && stat.uid !== 0
   const left = isStrange ? await purgeApart(dir, stat.uid, say) : await empty(dir)
-  for (const path of left) say(`${shown(path)} was not created by this program, so it is kept.`)
+  for (const path of left)
+    say(
+      path === join(dir, SET_ASIDE)
+        ? `${shown(path)} is kept: it holds accounts that "countersignd login" set aside. To remove one of them, run this command again with SVC_STATE_DIR set to its folder.`
+        : `${shown(path)} was not created by this program, so it is kept.`,
+    )
 }

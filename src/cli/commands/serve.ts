@@ -9,11 +9,14 @@ import { OVERDUE_MS, askedToStop, stop } from '../shutdown.ts'
 
 const example = (address: string) => `Try it (you can paste these three lines unchanged):
 
-  TOKEN=$(curl -s ${address}/api/v1/token -H 'Content-Type: application/json' -d '{"name":"try","scope":"full"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+  TOKEN=$(curl -s ${address}/api/v1/token -H 'Content-Type: application/json' -d '{"name":"try","scope":"write"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
   curl -s ${address}/api/v1/guest-codes -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"label":"A friend"}'
   curl -s ${address}/api/v1/verify -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"words":"matador carload recede"}'
 
 The second line prints a link. Open the link, and replace the three words in the third line with the words on that page.
+`
+
+const NEXT = `Next: countersignd login --email YOU@EXAMPLE.ORG
 `
 
 /**
@@ -45,10 +48,12 @@ export const serveCommand: Command = {
 Runs the daemon in the foreground until it receives SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and
 SVC_HTTP_PORT (default: 127.0.0.1:19821).
 
-Without SVC_BACKEND_URL, the daemon has an embedded account. The account server in the daemon (guest pages, stamps,
-devices) listens on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT (default: 127.0.0.1:19822). With SVC_BACKEND_URL, the
-daemon uses the account server at that address. To sign in there, use "countersignd login" or
-"countersignd login --machine". With a systemd credential countersign-machine-key, the daemon signs in by itself.
+Without SVC_BACKEND_URL, the daemon has an embedded account, which the first start creates once it listens. The
+account server in the daemon (guest pages, stamps, devices) listens on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT
+(default: 127.0.0.1:19822). With SVC_BACKEND_URL, the daemon uses the account server at that address. To sign in
+there, use "countersignd login" or "countersignd login --machine". With a systemd credential
+countersign-machine-key, the daemon signs in by itself. After a sign-in, the state folder belongs to that account
+server, and the variable is not needed again.
 
 The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lines.
 
@@ -61,10 +66,10 @@ The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lin
       // If another process owns the lock, `serve` fails with an error that names that process.
       if ('daemon' in holder) holder.daemon.close()
       const server = await serve(settings, log, 'lock' in holder ? holder.lock : undefined)
-      const { address, accountAddress } = server
+      const { address, accountAddress, isSignedIn } = server
       const text = invocation.json
         ? `${JSON.stringify({ address, account_address: accountAddress })}\n`
-        : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${example(address)}`
+        : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${isSignedIn ? example(address) : NEXT}`
       return { server, text }
     }),
 }

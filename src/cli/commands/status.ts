@@ -1,3 +1,4 @@
+import { EXIT } from '../../errors.ts'
 import type { Api, Command, Invocation } from '../command.ts'
 import { shown } from '../table.ts'
 
@@ -25,25 +26,45 @@ function changes({ stream }: Status): string {
   return `fetched every 15 minutes, since ${stream.since}${why}`
 }
 
+/** The sentence before the summary if no daemon runs. */
+const NO_DAEMON =
+  'The daemon is not running. To start it: countersignd serve (or countersignd service install).'
+
+/** Returns the lines for a person. Without a daemon, what only a daemon can say is absent. */
+function statusLines(status: Status, hasDaemon: boolean): string[] {
+  const { api, next_sync_at, last_error } = status
+  return [
+    ...(hasDaemon ? [] : [NO_DAEMON]),
+    shown(status.summary),
+    ...status.needs_you.map((what) => `needs you    ${shown(what)}`),
+    `version      ${status.version}`,
+    `environment  ${status.environment}`,
+    ...(api === null ? [] : [`API          ${api}`]),
+    ...(hasDaemon ? [`backend      ${status.backend}`] : []),
+    `reachable    ${reachable(status)}`,
+    ...status.not_working.map((what) => `  not working: ${what}`),
+    `keychain     ${status.keychain === 'os' ? "the operating system's" : 'encrypted files'}`,
+    `last sync    ${status.last_sync_at ?? 'never'}`,
+    ...(last_error === null ? [] : [`last error   ${last_error.at}  ${shown(last_error.message)}`]),
+    ...(next_sync_at === null ? [] : [`next sync    ${next_sync_at}`]),
+    `changes      ${changes(status)}`,
+  ]
+}
+
 export const statusCommand: Command = {
   usage: '[--json]',
-  help: 'Shows the state of the daemon: its account server, its keychain and its last sync.',
+  help: `
+Shows whether the daemon runs, what needs you, and the state of the account server, the keychain and the sync. It
+creates no account.
+
+The exit code is 13 if no daemon runs.`,
   args: [0, 0],
-  async run({ withApi, print }) {
-    const status = await withApi((api) => api.status.read({}))
-    print(status, [
-      shown(status.summary),
-      `version      ${status.version}`,
-      `environment  ${status.environment}`,
-      `backend      ${status.backend}`,
-      `reachable    ${reachable(status)}`,
-      ...status.not_working.map((what) => `  not working: ${what}`),
-      `keychain     ${status.keychain === 'os' ? "the operating system's" : 'encrypted files'}`,
-      `last sync    ${status.last_sync_at ?? 'never'}`,
-      `changes      ${changes(status)}`,
-      ...status.notices.map((notice) => `notice       ${shown(notice)}`),
-    ])
-  },
+  run: ({ withApi, print }) =>
+    withApi(async (api, hasDaemon) => {
+      const status = await api.status.read({})
+      print(status, statusLines(status, hasDaemon))
+      return hasDaemon ? EXIT.ok : EXIT.noDaemon
+    }),
 }
 
 export const syncCommand: Command = {

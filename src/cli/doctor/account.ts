@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Refusal } from '../../crypto/refusal.ts'
 import { machineKeyIn } from '../../daemon/credential.ts'
 import { requireSameServer } from '../../daemon/folder.ts'
-import { type Finding, fail, ok, messageOf, durationText, warn, shellWord } from './finding.ts'
+import { type Finding, fail, ok, messageOf, durationText, warn } from './finding.ts'
 import { type DoctorCheck, type DoctorContext } from './check.ts'
 
 const NAME = 'account'
@@ -24,7 +24,7 @@ function nobody({ config }: DoctorContext): Finding {
   if (config.backendUrl === null)
     return ok(
       NAME,
-      'none yet; the first start creates the embedded account, which needs no sign-in',
+      'none yet; the first start that listens creates the embedded account, which needs no sign-in',
     )
   try {
     if (machineKeyIn(config.credentialsDir ?? null) !== null)
@@ -45,9 +45,7 @@ function nobody({ config }: DoctorContext): Finding {
 
 function remedyFor(server: string | null, configured: string | null): string {
   if (server === configured) return 'Restore the whole state folder from a backup.'
-  return server === null
-    ? 'unset SVC_BACKEND_URL SVC_ENV'
-    : `export SVC_BACKEND_URL=${shellWord(server)}`
+  return 'unset SVC_BACKEND_URL SVC_ENV'
 }
 
 function signedIn({ config, memory: { identity } }: DoctorContext): Finding {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileFault, hasModes, isMissing } from '../../keychain/private-file.ts'
+import { OWN_FOLDER, folderFault, isFilledHere, isOwnName } from '../../storage/folder.ts'
 import { type Finding, fail, ok, shellQuoted, messageOf, sizeOf, warn } from './finding.ts'
 import { type DoctorCheck } from './check.ts'
 
@@ -82,7 +83,7 @@ function missing(dir: string): Finding[] {
 }
 
 /** Returns the fault of the folder itself; null if there is none. */
-function folderFault(dir: string, stat: Stats): Finding | null {
+function faultOf(dir: string, stat: Stats): Finding | null {
   if (stat.isSymbolicLink())
     return fail(
       FOLDER,
@@ -95,9 +96,11 @@ function folderFault(dir: string, stat: Stats): Finding | null {
       `${dir} is not a folder`,
       'Move it elsewhere, or set SVC_STATE_DIR to another folder.',
     )
-  const found = fileFault(stat, dir)
+  const found = folderFault(stat, dir)
   if (found === null) return null
   const isOpen = stat.uid === process.geteuid?.()
+  if (!isFilledHere(dir) && !isOfService(dir))
+    return fail(FOLDER, found.replace(` ${OWN_FOLDER}`, ''), OWN_FOLDER)
   return fail(
     FOLDER,
     found,
@@ -109,9 +112,13 @@ function folderFault(dir: string, stat: Stats): Finding | null {
   )
 }
 
-/** Yields every entry below a folder. Links are not followed. */
-function* entriesBelow(dir: string): Generator<{ path: string; stat: Stats }> {
+/** Yields the accepted entries of a folder, and every entry below these. Follows no links. */
+function* entriesBelow(
+  dir: string,
+  isAccepted: (name: string) => boolean = () => true,
+): Generator<{ path: string; stat: Stats }> {
   for (const name of readdirSync(dir)) {
+    if (!isAccepted(name)) continue
     const path = join(dir, name)
     const stat = statOf(path)
     // The entry was deleted after the folder had been listed.
@@ -141,9 +148,11 @@ function entryFault(path: string, stat: Stats, now: number): Finding | null {
 }
 
 function contents(dir: string, now: number): Finding[] {
+  // In a folder like /tmp, the files of other programs are not this program's concern.
+  const isOwn = isFilledHere(dir) ? () => true : isOwnName
   const found: Finding[] = []
   let [seen, bytes] = [0, 0]
-  for (const { path, stat } of entriesBelow(dir)) {
+  for (const { path, stat } of entriesBelow(dir, isOwn)) {
     if (++seen > MOST_SEEN) break
     bytes += stat.size
     const wrong = entryFault(path, stat, now)
@@ -162,9 +171,16 @@ function contents(dir: string, now: number): Finding[] {
   const say = rest.some(({ state }) => state === 'fail') ? fail : warn
   return [
     ...found.slice(0, MOST_NAMED),
-    say(FILES, `${more} more like these`, `chmod -R go= ${shellQuoted(dir)}`),
+    say(
+      FILES,
+      `${more} more like these`,
+      isFilledHere(dir) ? `chmod -R go= ${shellQuoted(dir)}` : OWN_FOLDER,
+    ),
   ]
 }
+
+/** The remedy for a parent folder. Its mode is not changed, because other programs may need it. */
+const ELSEWHERE = 'Set SVC_STATE_DIR to a folder inside one of your own folders.'
 
 /**
  * Reports parent folders that another user may write to.
@@ -184,7 +200,7 @@ function parents(dir: string): Finding[] {
         fail(
           FOLDER,
           `the parent folder ${path} belongs to user ${uid}, who can replace the state folder`,
-          'Set SVC_STATE_DIR to a folder inside one of your own folders.',
+          ELSEWHERE,
         ),
       )
     if ((open & 0o002) !== 0)
@@ -192,7 +208,7 @@ function parents(dir: string): Finding[] {
         fail(
           FOLDER,
           `every user can write to the parent folder ${path} and can replace the state folder`,
-          `chmod o-w ${shellQuoted(path)}`,
+          ELSEWHERE,
         ),
       )
     else if (open !== 0 && gid !== 0)
@@ -200,7 +216,7 @@ function parents(dir: string): Finding[] {
         warn(
           FOLDER,
           `group ${gid} can write to the parent folder ${path}, so the members of the group can replace the state folder`,
-          `chmod g-w ${shellQuoted(path)}`,
+          ELSEWHERE,
         ),
       )
   }
@@ -267,7 +283,7 @@ export const filesCheck: DoctorCheck = {
     const dir = resolve(config.stateDir)
     const stat = statOf(dir)
     if (stat === null) return missing(dir)
-    const wrong = folderFault(dir, stat)
+    const wrong = faultOf(dir, stat)
     const itself = wrong === null ? [ok(FOLDER, `${dir}, accessible only to this user`)] : [wrong]
     if (!stat.isDirectory()) return itself
     return [

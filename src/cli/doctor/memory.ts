@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncReport } from '../../api/rest/sync.ts'
 import { copyWarning } from '../../device/identity/own-keys.ts'
-import { type Facts, readFacts } from '../../device/identity/identity.ts'
+import { type Facts, knownServer, readFacts } from '../../device/identity/identity.ts'
 import { type Notice, noticesOf } from '../../device/sync/notices.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
@@ -14,6 +14,8 @@ export interface Memory {
   /** Whether the database exists and could be read. */
   readonly readable: boolean
   readonly identity: Facts | null
+  /** The account server to which the folder belongs; null if there is none. */
+  readonly server: string | null
   /** The cached key log of the user's own account. */
   readonly keyLog: readonly string[]
   /** The warning that another copy of this device's keys is in use; null if no copy was found. */
@@ -28,6 +30,7 @@ export interface Memory {
 const NOTHING: Memory = {
   readable: false,
   identity: null,
+  server: null,
   keyLog: [],
   copyWarning: null,
   lastSync: null,
@@ -49,6 +52,7 @@ export function memoryOf(stateDir: string | undefined): Memory {
       return {
         readable: true,
         identity,
+        server: knownServer({ meta }),
         keyLog: identity === null ? [] : logRows(db).read('keylog', identity.account),
         copyWarning: copyWarning({ meta }),
         lastSync: meta.get('last_sync') as SyncReport | null,

@@ -12,6 +12,7 @@ import { type OwnKeys, type SealKeyStore, forgetKeys, loadKeys, openSealKeys } f
 
 const SESSION = 'session'
 const META = 'identity'
+const SERVER = 'server'
 
 /** The facts about this device that can be read without the keychain. */
 export interface Facts {
@@ -93,6 +94,23 @@ export function forgetIdentity(state: Pick<State, 'meta'>, keychain: Keychain): 
 /** Returns the facts about the enrolled device; null before enrolment. */
 export function readFacts({ meta }: Pick<State, 'meta'>): Facts | null {
   return meta.get(META) as Facts | null
+}
+
+/**
+ * Returns the origin of the account server to which this folder belongs: the server of its device,
+ * or the one to which it last signed in, or began to.
+ *
+ * Null for a folder with an embedded account, and for one that never used an account server.
+ */
+export function knownServer({ meta }: Pick<State, 'meta'>): string | null {
+  const facts = readFacts({ meta })
+  return facts === null ? (meta.get(SERVER) as string | null) : facts.server
+}
+
+/** Stores the account server to which this folder belongs; null deletes it. */
+export function rememberServer({ meta }: Pick<State, 'meta'>, server: string | null): void {
+  if (server === null) meta.delete(SERVER)
+  else meta.set(SERVER, server)
 }
 
 /** Opens the identity of an enrolled device; null before enrolment. */

@@ -11,14 +11,23 @@ const GONE =
 /** Returns the error for a deleted embedded account. The next start creates a new account. */
 export const embeddedGone = () => new AppError('not_signed_in', GONE)
 
+/** Returns the error for a folder without an account and without an account server. */
+export const noAccountYet = () =>
+  new AppError(
+    'not_signed_in',
+    'There is no account on this machine yet. "countersignd serve" creates one, which needs no sign-in.',
+  )
+
 /**
  * Returns the error for a sign-in to the embedded account, which needs no sign-in.
- * @param isGone whether the account was deleted
+ * @param why why there is no embedded account; null if there is one
  */
-export const embedded = (isGone: boolean) =>
+export const embedded = (why: string | null) =>
   new AppError(
     'invalid_state',
-    `${isGone ? GONE : 'This daemon uses its own embedded account, which needs no sign-in.'} To sign in to an account server, set SVC_BACKEND_URL to its address, preferably with another SVC_STATE_DIR.`,
+    why === null
+      ? 'This daemon uses its own embedded account, which needs no sign-in. To sign in to an account server instead, stop the daemon, set SVC_BACKEND_URL to the address of the server, and run "countersignd login" again. It sets the embedded account aside and deletes nothing.'
+      : `${why} To sign in to an account server instead, stop the daemon if one runs, set SVC_BACKEND_URL to the address of the server, and run this command again.`,
     { details: { state: 'embedded' } },
   )
 

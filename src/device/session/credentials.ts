@@ -61,7 +61,7 @@ export const codeCredential = (code: string): SignInCredential => ({
   refused: () =>
     new AppError(
       'not_signed_in',
-      'This code is wrong, used or expired. Check it, or request a new one: countersignd login --new-code.',
+      'This code is wrong, used or expired. Check it, or request a new one: countersignd login --email ADDRESS --new-code.',
     ),
   keep: () => undefined,
 })

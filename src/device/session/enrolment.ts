@@ -12,7 +12,13 @@ import { verifyKeyLog } from '../../crypto/logs/key-log.ts'
 import { addFirst, newSalt } from '../../crypto/logs/key-log-entries.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import type { State } from '../../state/state.ts'
-import { type Identity, openIdentity, storeFacts, storeSession } from '../identity/identity.ts'
+import {
+  type Identity,
+  openIdentity,
+  rememberServer,
+  storeFacts,
+  storeSession,
+} from '../identity/identity.ts'
 import { rememberName } from '../identity/signed-name.ts'
 import { storeKeys } from '../identity/own-keys.ts'
 import type { SystemNames } from '../system-names.ts'
@@ -86,6 +92,7 @@ export async function enrol(
       email: null,
     })
     rememberName(state, names.display_name)
+    rememberServer(state, null)
     state.meta.delete(DRAFT)
     const approved = true
     state.events.append('session.started', { account_id: account, device_id: device.id, approved })

@@ -16,7 +16,13 @@ import type { State } from '../../state/state.ts'
 import { tokenEntry } from '../../state/tokens.ts'
 import type { Act } from '../../storage/idempotency.ts'
 import type { LocalDevice } from '../device.ts'
-import { forgetIdentity, type Identity, openIdentity } from '../identity/identity.ts'
+import {
+  forgetIdentity,
+  type Identity,
+  knownServer,
+  openIdentity,
+  rememberServer,
+} from '../identity/identity.ts'
 import { deleteCacheKey } from '../identity/vault.ts'
 
 type AccountCall = (input: unknown) => Promise<unknown>
@@ -167,7 +173,11 @@ function forget(state: State, keychain: Keychain): void {
   forgetIdentity(state, keychain)
   // The rows list the keychain entries, so they must stay until all entries are deleted.
   if (isDeleted) for (const { id } of state.tokens.all()) keychain.delete(tokenEntry(id))
-  wipe(state.db, isDeleted, () => state.events.append('session.ended', { reason }))
+  const server = isDeleted ? null : knownServer(state)
+  wipe(state.db, isDeleted, () => {
+    rememberServer(state, server)
+    state.events.append('session.ended', { reason })
+  })
 }
 
 /**
@@ -227,6 +237,7 @@ export function openDeviceSession(of: {
       const going = here
       here = null
       await going?.device?.leave()
+      rememberServer(state, knownServer(state))
       state.meta.set(LEAVING, why)
       forget(state, keychain)
     },

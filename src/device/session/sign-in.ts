@@ -11,7 +11,7 @@ import { AppError } from '../../errors.ts'
 import type { Keychain } from '../../keychain/backend.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../state/state.ts'
-import { type Identity, openIdentity } from '../identity/identity.ts'
+import { type Identity, openIdentity, rememberServer } from '../identity/identity.ts'
 import {
   elsewhere,
   embedded,
@@ -122,7 +122,7 @@ export function newSignIn(of: {
    */
   function ownServer(): string {
     if (server !== null) return server
-    throw embedded(deviceSession.identity() === null)
+    throw embedded(deviceSession.identity() === null ? deviceSession.absent().message : null)
   }
 
   async function requireNobody(): Promise<void> {
@@ -162,6 +162,7 @@ export function newSignIn(of: {
       throw error
     }
     keepSignInCode(state, at, email, now())
+    rememberServer(state, at)
     return read()
   }
 
@@ -169,6 +170,7 @@ export function newSignIn(of: {
     const { enrolWith } = await import('./sign-in-enrolment.ts')
     const at = ownServer()
     await requirePublicAddress(of.door.clock, at)
+    rememberServer(state, at)
     const identity = await enrolWith({ ...of, server: at }, credential, resetting)
     const { account, device, approved } = identity
     log('info', 'signed in', { account, device, approved, reset: resetting.reset })

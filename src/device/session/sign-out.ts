@@ -14,7 +14,7 @@ import type { Keychain } from '../../keychain/backend.ts'
 import type { Log } from '../../log.ts'
 import type { State } from '../../state/state.ts'
 import type { LocalDevice } from '../device.ts'
-import { type Identity, openIdentity } from '../identity/identity.ts'
+import { type Identity, openIdentity, rememberServer } from '../identity/identity.ts'
 import { isMarked, markSigned, unmarkSigned } from '../identity/marks.ts'
 import { forgetKeys } from '../identity/own-keys.ts'
 import { notSignedIn } from '../identity/refusals.ts'
@@ -171,6 +171,7 @@ export function giveUp(
   const drops = forget && hasDraft(state) && openIdentity(state, keychain) === null
   if (!waits && !drops) throw notSignedIn()
   dropCode(state)
+  rememberServer(state, null)
   if (!drops) return
   dropDraft(state)
   forgetKeys(state, keychain)

@@ -61,20 +61,18 @@ export const FOLDERS: readonly Broken[] = [
     code: 0,
   },
   {
-    name: 'the folder, a parent and files in it are open to others, and a write did not end',
+    name: 'the folder and files in it are open to others, and a write did not end',
     skip: skipModes,
     by: (dir) => {
       const path = join(dir, 'keychain.json.tmp')
       writeFileSync(path, '{', { mode: 0o600 })
       utimesSync(path, 1, 1)
-      chmodSync(dirname(dir), 0o777)
       chmodSync(dir, 0o755)
       open(dir, 'secret', 0o644)
       open(dir, 'keychain', 0o750)
       open(dir, 'state.db', 0o660)
     },
     says: [
-      ['fail', 'state folder', /every user can write to the parent folder/, /^chmod o-w '/],
       ['fail', 'state folder', /accessible to other users \(mode 0755\)/, /^chmod 700 '/],
       ['warn', 'files', /keychain\.json\.tmp was left/, /^rm '/],
       ['fail', 'files', /\/secret is accessible to other users/, /^chmod 600 '/],
@@ -82,6 +80,31 @@ export const FOLDERS: readonly Broken[] = [
       ['fail', 'files', /\/state\.db is accessible to other users/, /^chmod 600 '/],
     ],
     mends: true,
+  },
+  {
+    name: 'the folder holds files of others too, and it and its parent are open to others',
+    skip: skipModes,
+    by: (dir) => {
+      writeFileSync(join(dir, 'letter.txt'), '')
+      open(dir, 'letter.txt', 0o644)
+      chmodSync(dirname(dir), 0o777)
+      chmodSync(dir, 0o755)
+    },
+    says: [
+      [
+        'fail',
+        'state folder',
+        /every user can write to the parent folder/,
+        /^Set SVC_STATE_DIR to a folder inside/,
+      ],
+      [
+        'fail',
+        'state folder',
+        /accessible to other users \(mode 0755\)/,
+        /^Choose a folder of its own with SVC_STATE_DIR\.$/,
+      ],
+      ['ok', 'files', /all belong to this user and are closed to others/],
+    ],
   },
   {
     name: 'many files are open to others',
@@ -126,7 +149,7 @@ export const FOLDERS: readonly Broken[] = [
     },
     says: [
       ['fail', 'state folder', /belongs to user 65534, who can replace the state folder/],
-      ['warn', 'state folder', /group 65534 can write to the parent folder/, /^chmod g-w '/],
+      ['warn', 'state folder', /group 65534 can write to the parent folder/, /^Set SVC_STATE_DIR/],
     ],
   },
   {

@@ -127,8 +127,9 @@ describe('doctor at a terminal', () => {
 
   it('removes terminal controls from file names', async (t) => {
     const dir = copyOf(t, whole.path)
-    renameSync(join(dir, 'secret'), join(dir, 'a\u001b[2J'))
-    chmodSync(join(dir, 'a\u001b[2J'), 0o644)
+    const path = join(dir, 'keychain', 'a\u001b[2J')
+    renameSync(join(dir, 'secret'), path)
+    chmodSync(path, 0o644)
     const { out } = await terminal(dir)(['doctor'])
     assert(out.includes('is accessible to other users') && !out.includes('\u001b'))
   })

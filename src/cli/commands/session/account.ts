@@ -61,16 +61,16 @@ const SILENT: readonly ErrorCode[] = [
 
 async function seen(api: Api) {
   const sign_in = await signInOf(api)
-  const { backend: server } = await api.status.read({})
+  const { backend: server, summary } = await api.status.read({})
   const here = { sign_in, server, device: null }
   if (sign_in?.state === 'signed_out' || sign_in?.state === 'code_sent')
-    return { answer: here, silent: null }
+    return { answer: here, silent: null, summary }
   try {
-    return { answer: { ...here, ...(await atServer(api)) }, silent: null }
+    return { answer: { ...here, ...(await atServer(api)) }, silent: null, summary }
   } catch (error) {
     if (sign_in === null || !(error instanceof AppError) || !SILENT.includes(error.code))
       throw error
-    return { answer: here, silent: error }
+    return { answer: here, silent: error, summary }
   }
 }
 
@@ -115,10 +115,10 @@ server cannot be reached, only the data that this device has stored is shown. Th
 server cannot be reached or if the device is not signed in.`,
   args: [0, 0],
   async run({ io, withApi, print, say }) {
-    const { answer, silent } = await withApi(seen)
+    const { answer, silent, summary } = await withApi(seen)
     print(answer, lines(answer))
     if ('user' in answer) return EXIT.ok
-    if (silent === null) say('Sign in with "countersignd login --email ADDRESS".')
+    if (silent === null) say(shown(summary))
     else io.stderr.write(`Only the data that this device has stored is shown. ${silent.message}\n`)
     return EXIT.failed
   },

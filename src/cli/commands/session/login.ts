@@ -58,16 +58,21 @@ export const SIGN_IN_OPTIONS = {
 } as const
 
 export const loginCommand: Command = {
-  usage: '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--json]',
+  usage: '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--set-aside] [--json]',
   help: `
-Signs this device in to the account server at SVC_BACKEND_URL. If the command is interrupted, run it again to
-continue.
+Signs this device in to the account server at SVC_BACKEND_URL. From then on, the state folder belongs to that server,
+and the variable is not needed again. If the command is interrupted, run it again to continue.
 
   --email ADDRESS   send a code to this address, then ask for the code (without a terminal: on standard input)
   --new-code        send a new code even if an earlier one is still valid
   --machine         sign in as a machine account, with its key
   --key-file FILE   the key file that "countersignd machine create" wrote, of mode 0600
                     (default: the systemd credential countersign-machine-key)
+  --set-aside       set aside the account that is on this machine only, without a question
+
+If the state folder holds an embedded account, this command sets it aside: it moves the account's files to the folder
+set-aside inside the state folder, and deletes nothing. If the account holds anything, the command asks first. It
+prints how to use the account again.
 
 If the account server rejects the session of a signed-in device, run this command again. The device gets a new
 session and keeps its keys.
@@ -81,9 +86,16 @@ The first device of an account is signed in immediately. Every other device must
 Until the last step is done, the new device can only read. The words detect a dishonest account server, so type them
 exactly as the other screen shows them. If the approval is interrupted, it starts again with new words. At most five
 attempts in 24 hours are possible.`,
-  options: SIGN_IN_OPTIONS,
+  options: { ...SIGN_IN_OPTIONS, 'set-aside': { type: 'boolean' } },
   args: [0, 0],
-  run: (invocation) => withPrompt(invocation.io, (prompt) => signIn(invocation, prompt, null)),
+  run: (invocation) =>
+    withPrompt(invocation.io, async (prompt) => {
+      // Report wrong options before the first question.
+      isMachine(invocation)
+      const { setEmbeddedAside } = await import('./set-aside.ts')
+      await setEmbeddedAside(invocation, prompt)
+      return signIn(invocation, prompt, null)
+    }),
 }
 
 const isLast = (error: unknown) =>

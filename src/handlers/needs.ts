@@ -1,0 +1,59 @@
+/**
+ * What needs a person on this device: each as a sentence with the command to run.
+ *
+ * It is read from this device's own data, as the last sync left it, so it is known offline too.
+ */
+import { inQuotes } from '../api/name-text.ts'
+import { noticeTexts } from '../device/sync/notices.ts'
+import type { State } from '../state/state.ts'
+import { keyStatusOf } from '../state/trust.ts'
+
+/** Returns the number of a list's items in a state, with ids that have a beginning. */
+function listed({ listed: rows }: State, list: string, state: string, beginning = ''): number {
+  const items = [...(rows.of(list) ?? [])]
+  return items.filter(([id, is]) => is === state && id.startsWith(beginning)).length
+}
+
+/** Returns a sentence about a number of things; none for zero. */
+const counted = (count: number, one: string, many: string, rest: string): string[] =>
+  count === 0 ? [] : [`${count === 1 ? one : `${count} ${many}`} ${rest}`]
+
+/** Returns the sentences, the most urgent first. */
+export function needsOf(state: State): string[] {
+  const changed = state.trust
+    .accounts()
+    .flatMap((account) => state.trust.get(account) ?? [])
+    .filter((row) => keyStatusOf(row) === 'changed_unverified')
+  const forked = state.connections.all().filter(({ hold }) => hold === 'roster_forked')
+  return [
+    ...noticeTexts(state),
+    ...counted(
+      changed.length,
+      'A person you follow has',
+      'people you follow have',
+      'other keys than before. Compare the safety number: countersignd trust list',
+    ),
+    ...forked.map(
+      ({ name }) =>
+        `The account server showed two histories of ${inQuotes(name)}. Its words prove nothing now: countersignd connection list`,
+    ),
+    ...counted(
+      listed(state, 'invitations', 'pending', 'received '),
+      'An invitation',
+      'invitations',
+      'to answer: countersignd invite list',
+    ),
+    ...counted(
+      listed(state, 'open_link_requests', 'pending'),
+      'A request at your open links',
+      'requests at your open links',
+      'to answer: countersignd link requests',
+    ),
+    ...counted(
+      listed(state, 'notifications', 'new'),
+      'An unread notification:',
+      'unread notifications:',
+      'countersignd notification list',
+    ),
+  ]
+}
