@@ -125,6 +125,7 @@ export const EXIT = {
   notVerified: 10,
   inconclusive: 11,
   stateOlder: 12,
+  ambiguous: 13,
   /** The number that shells use for a program that SIGINT (2) ended. */
   interrupted: 130,
 } as const
