@@ -33,7 +33,8 @@ interface Found {
   readonly item: NamedItem
 }
 
-const kindsOf = (reference: Reference): readonly NamedKind[] =>
+/** Returns the kinds of items that a reference can name. */
+export const kindsOf = (reference: Reference): readonly NamedKind[] =>
   typeof reference === 'string' ? [reference] : reference.filter((kind) => kind !== 'address')
 
 const takesAddress = (reference: Reference): boolean =>

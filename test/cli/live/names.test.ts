@@ -3,10 +3,14 @@
  * name of the user, and what the errors show.
  */
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { describe, it, test } from 'node:test'
 import type { Api } from '../../../src/cli/command.ts'
 import { COMMANDS } from '../../../src/cli/commands.ts'
 import { EXIT } from '../../../src/errors.ts'
+import { namesAfter } from '../../../src/cli/completion/names.ts'
+import { freshFolder } from '../../keychain/fresh-folder.ts'
+import { daemonHere, terminal } from '../terminal.ts'
 import { newCliFixture } from '../cli-fixture.ts'
 import { call } from '../calling.ts'
 
@@ -62,6 +66,7 @@ function apiOf({ guests = [], connections = [] }: World) {
     },
     connections: {
       list: list('connections', connections),
+      read: async (one: { id: string }) => connections.find((some) => some.id === one.id),
       code: async (one: { id: string }) => {
         requests.push(`code ${one.id}`)
         return { connection_id: one.id, words: one.id, valid_until: '' }
@@ -247,4 +252,70 @@ test('people, tags and organisations are named in the commands of a real account
     err,
     /can mean several\. Nothing was done\..*\n {2}org_\w{26} {2}"acme" \(organisation\)\n/i,
   )
+})
+
+describe('the names that completion offers', () => {
+  const bob = member('01bob', 'Bob', 'confirmed')
+  const world: World = {
+    guests: [
+      MUM,
+      guest('01x', 'Dad', 'revoked'),
+      guest('01y', '\u202eevil'),
+      guest('01z', '--help'),
+      guest('01v', 'Twin'),
+      guest('01w', 'twin'),
+      guest('01t', 'x'.repeat(65_536)),
+    ],
+    connections: [connection('01c', 'Lunch', bob)],
+  }
+  const odd = ['01y', '01z', '01v', '01w', '01t'].map((body) => id('gst', body))
+  const cases: [words: string[], names: string[]][] = [
+    [
+      ['guest', 'revoke'],
+      ['Mum', ...odd],
+    ],
+    [['guest', 'revoke', 'Mum'], []],
+    [
+      ['guest', 'revoke', '--json'],
+      ['Mum', ...odd],
+    ],
+    [['code'], ['Mum', ...odd, 'Lunch']],
+    [['code', '--purpose'], []],
+    [
+      ['code', '--purpose', 'x'],
+      ['Mum', ...odd, 'Lunch'],
+    ],
+    [
+      ['connection', 'role', 'lunch'],
+      ['Ada', 'Bob'],
+    ],
+    [
+      ['code', 'lunch', '--listener', '='],
+      ['Ada', 'Bob'],
+    ],
+    [['connection', 'role', 'lunch', 'Bob'], []],
+    [['guest'], []],
+    [['nonsense'], []],
+    [['__proto__'], []],
+    [[], []],
+  ]
+  for (const [words, names] of cases)
+    it(`countersignd ${words.join(' ')}`, async () => {
+      const { api } = apiOf(world)
+      assert.deepEqual(await namesAfter(COMMANDS, words, (work) => work(api)), names)
+    })
+
+  it('come from a running daemon, and without one nothing is opened', async (t) => {
+    const dir = freshFolder(t)
+    const cli = terminal(dir)
+    const offered = () => cli(['complete-names', '--', 'guest', 'revoke'])
+    assert.deepEqual([(await offered()).out, readdirSync(dir)], ['', []])
+    const daemon = await daemonHere(dir)
+    try {
+      for (const label of ['Mum', "O'Neil"]) await cli(['guest', 'create', '--label', label])
+      assert.deepEqual(await offered(), { code: EXIT.ok, out: "O'Neil\nMum\n", err: '' })
+    } finally {
+      await daemon.close()
+    }
+  })
 })
