@@ -17,7 +17,11 @@ export type Api = Calls<Rest & Local, 'daemon' | 'account' | 'both'>
 export interface Io {
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
-  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
+  readonly stdin: AsyncIterable<Uint8Array | string> & {
+    readonly isTTY?: boolean
+    /** Ends a read in progress. */
+    destroy?(): unknown
+  }
   readonly env: NodeJS.ProcessEnv
   /** The platform that determines the default settings (default: this machine). */
   readonly machine?: ConfigPlatform

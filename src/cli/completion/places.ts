@@ -32,7 +32,7 @@ const isWord = (text: string) => /^[a-z][a-z0-9-]*$/.test(text)
 /** Whether a placeholder stands for a file. `STAMP` is a stamp file. */
 const isFile = (text: string) => /^(\w+_)?FILE$|^STAMP$/.test(text)
 
-function valueOf(placeholder: string): Value {
+function valueOf(placeholder: string): Exclude<Value, 'name'> {
   const parts = placeholder.split('|')
   if (parts.some(isFile)) return 'file'
   return parts.length > 1 && parts.every(isWord) ? parts : 'other'
