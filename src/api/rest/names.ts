@@ -54,7 +54,7 @@ export const serverName = (display_name: string): PersonName => ({
 /** What an account without a name and without an address is called. */
 const UNNAMED = 'Someone'
 
-/** Returns what an account is called whose user has chosen no name: by its address, if it has one. */
+/** Returns the name of an account until its user chooses one: its address, if it has one. */
 export const nameWithoutChoice = (email: string | null): string =>
   email === null ? UNNAMED : Array.from(email).slice(0, 64).join('')
 

@@ -34,7 +34,7 @@ const untypable = () => new RegExp(String.raw`^-|\p{Cf}|[${UNSHOWABLE}]`, 'u')
 /** The maximum length of a name. */
 const LONGEST = 60
 
-/** Returns what to type for each item: its name, or its id if the name is not safe or not unique. */
+/** Returns what to type for each item: its name, or its id if the name is unsafe or not unique. */
 function typedFor(items: readonly NamedItem[]): string[] {
   const current = items.filter(({ isPast }) => isPast !== true)
   const nameOf = ({ names, claims = [] }: NamedItem) => names[0] ?? claims[0] ?? ''
