@@ -26,7 +26,7 @@ export function nameAtStart(
       if (!hasEnded) io.stderr.write(`${shown((error as Error).message)}\n`)
     })
     // The system would stop a daemon that is put into the background and still reads.
-    .finally(() => prompt.close())
+    .finally(() => void prompt.close())
   return () => {
     hasEnded = true
     if (prompt.isTerminal) io.stdin.destroy?.()
