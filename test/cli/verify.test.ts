@@ -25,7 +25,7 @@ describe('verify --expect', () => {
     const { words } = await bob.json('code', bank)
     const verify = (expected: string) => ada.on(['verify', '--expect', expected], { input: words })
     // All accounts have the name of the machine’s user.
-    const one = 'an account that calls itself "\\S+"( \\[another contact has this name\\])?'
+    const one = 'an account that the server calls "\\S+"( \\[another contact has this name\\])?'
     for (const [expected, who] of [
       [club, 'no member of "Club" says'],
       [cy.id, `${one} does not say`],
