@@ -127,6 +127,7 @@ export const EXIT = {
   stateOlder: 12,
   /** Of `status`: it answered, and no daemon runs. */
   noDaemon: 13,
+  ambiguous: 14,
   /** The number that shells use for a program that SIGINT (2) ended. */
   interrupted: 130,
 } as const

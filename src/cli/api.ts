@@ -15,7 +15,7 @@ import { readPrivate } from '../keychain/private-file.ts'
 import type { Lock } from '../storage/lock.ts'
 import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
-import { requireSameVersion, holderAt } from './lock-owner.ts'
+import { daemonAt, requireSameVersion, holderAt } from './lock-owner.ts'
 
 const PATIENCE_MS = 3_000
 
@@ -176,4 +176,13 @@ export async function withApi<T>(config: Config, io: Io, work: ApiWork<T>): Prom
   return 'lock' in holder
     ? here(config, io, holder.lock, token, work)
     : overHttp(io, holder.daemon, token, work)
+}
+
+/**
+ * Runs a function with the account's API through the running daemon. Opens no state.
+ * @throws StartError `daemonSilent` if no daemon runs, and the errors of the API
+ */
+export async function withDaemon<T>(config: Config, io: Io, work: ApiWork<T>): Promise<T> {
+  const token = chosenToken(config)
+  return overHttp(io, await daemonAt(config, token), token, work)
 }

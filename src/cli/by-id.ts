@@ -4,54 +4,22 @@
  * The error for a missing resource names a command that lists ids, because users of the command
  * line do not see paths.
  */
-import { isId } from '../crypto/encoding/id.ts'
 import { AppError } from '../errors.ts'
-
-const KINDS = {
-  device: { prefix: 'dev_', list: 'device list' },
-  session: { prefix: 'ses_', list: 'session list' },
-  connection: { prefix: 'con_', list: 'connection list' },
-  invitation: { prefix: 'inv_', list: 'invite list' },
-  'guest code': { prefix: 'gst_', list: 'guest list' },
-  'external member': { prefix: 'ext_', list: 'external list' },
-  export: { prefix: 'exp_', list: 'export list' },
-  notification: { prefix: 'ntf_', list: 'notification list' },
-  'open link': { prefix: 'lnk_', list: 'link list' },
-  request: { prefix: 'req_', list: 'link requests' },
-  token: { prefix: 'tok_', list: 'token list' },
-  tag: { prefix: 'tag_', list: 'tag list' },
-  preset: { prefix: 'pre_', list: 'preset list' },
-  group: { prefix: 'grp_', list: 'org group list' },
-  alert: { prefix: 'alr_', list: 'org alert list' },
-  webhook: { prefix: 'whk_', list: 'webhook list' },
-} as const
-
-export type NamedKind = keyof typeof KINDS
+import type { NamedKind } from './command.ts'
+import { kindOf } from './kinds.ts'
 
 /** Returns the error for an id that no resource of this kind has. */
 export const noSuch = (kind: NamedKind) =>
   new AppError(
     'not_found',
-    `There is no ${kind} with this id. "countersignd ${KINDS[kind].list}" lists the ids.`,
+    `There is no ${kind} with this id. "countersignd ${kindOf(kind).list}" lists the ids.`,
   )
 
 /**
- * Checks an id from the user before a request is sent.
- * @throws AppError `not_found` if the text cannot be an id of this kind
- */
-export function readId(kind: NamedKind, text: string): string {
-  if (!isId(KINDS[kind].prefix, text)) throw noSuch(kind)
-  return text
-}
-
-/**
  * Runs a function on the resource with an id.
- *
- * If the text cannot be an id, no request is sent.
- * @throws AppError `not_found`
+ * @throws AppError `not_found` with the command line's message
  */
-export async function byId<T>(kind: NamedKind, id: string, work: () => Promise<T>): Promise<T> {
-  readId(kind, id)
+export async function byId<T>(kind: NamedKind, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -1,7 +1,8 @@
 /** Creates the commands that most collections have: list, create, update and delete. */
 import { every } from '../api/cursor.ts'
-import { type NamedKind, byId } from './by-id.ts'
-import { type Api, type Command, UsageError } from './command.ts'
+import { byId } from './by-id.ts'
+import { type Api, type Command, type Invocation, type NamedKind, UsageError } from './command.ts'
+import { kindOf } from './kinds.ts'
 import {
   type FieldValues,
   type OptionFields,
@@ -58,15 +59,19 @@ export function createCommand<Item, Fields extends OptionFields, Needed extends 
   readonly next?: (item: Item) => string
 }): Command {
   const { usage, help, fields, needed, work, line, next } = of
+  function check({ options }: Pick<Invocation, 'options'>) {
+    const body = valuesOf(fields, options)
+    for (const [name, message] of Object.entries<string>(needed))
+      if (!Object.hasOwn(body, name)) throw new UsageError(message)
+  }
   return {
     usage,
     help,
     options: optionsOf(fields),
     args: [0, 0],
+    check,
     async run({ options, withApi, print, say }) {
       const body = valuesOf(fields, options)
-      for (const [name, message] of Object.entries<string>(needed))
-        if (!Object.hasOwn(body, name)) throw new UsageError(message)
       const item = await withApi((api) => work(api, body as Parameters<typeof work>[1]))
       print(item, line(item))
       if (next !== undefined) say(next(item))
@@ -91,9 +96,11 @@ export function updateCommand<Item, Fields extends OptionFields>(of: {
     help,
     options: optionsOf(fields),
     args: [1, 1],
+    takes: [kind],
+    check: ({ options }) => void changesOf(fields, options, remedy),
     async run({ args: [id = ''], options, withApi, print }) {
       const body = changesOf(fields, options, remedy)
-      const item = await byId(kind, id, () => withApi((api) => work(api, id, body)))
+      const item = await byId(kind, () => withApi((api) => work(api, id, body)))
       print(item, line(item))
     },
   }
@@ -106,17 +113,19 @@ export function deleteCommand(of: {
   readonly work: (api: Api, id: string) => Promise<unknown>
   /** The item's state in the JSON output (default: `deleted`). */
   readonly state?: string
-  readonly done?: (id: string) => string
+  /** Returns the message for people, from the item's name and id. */
+  readonly done?: (item: string) => string
 }): Command {
-  const { kind, help, work, state = 'deleted', done = (id) => `Deleted ${id}.` } = of
+  const { kind, help, work, state = 'deleted', done = (item) => `Deleted ${item}.` } = of
   return {
-    usage: 'ID [--json]',
+    usage: `${kindOf(kind).placeholder} [--json]`,
     help,
     args: [1, 1],
-    async run({ args: [id = ''], withApi, print, say }) {
-      await byId(kind, id, () => withApi((api) => work(api, id)))
+    takes: [kind],
+    async run({ args: [id = ''], called, withApi, print, say }) {
+      await byId(kind, () => withApi((api) => work(api, id)))
       print({ id, state }, [])
-      say(done(id))
+      say(done(called(id)))
     },
   }
 }

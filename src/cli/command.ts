@@ -1,5 +1,5 @@
 /** The interface between commands and the code that runs them. */
-import type { ParseArgsOptionsConfig } from 'node:util'
+import type { ParseArgsOptionDescriptor } from 'node:util'
 import type { Local } from '../api/local/index.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Calls } from '../api/route.ts'
@@ -17,15 +17,22 @@ export type Api = Calls<Rest & Local, 'daemon' | 'account' | 'both'>
 export interface Io {
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
-  readonly stdin: AsyncIterable<Uint8Array | string> & { readonly isTTY?: boolean }
+  readonly stdin: AsyncIterable<Uint8Array | string> & {
+    readonly isTTY?: boolean
+    /** Ends a read in progress. */
+    destroy?(): unknown
+  }
   readonly env: NodeJS.ProcessEnv
   /** The platform that determines the default settings (default: this machine). */
   readonly machine?: ConfigPlatform
 }
 
 export interface Invocation {
+  /** As typed, but with ids in place of names in what the command `takes`. */
   readonly options: Readonly<Record<string, string | boolean | undefined>>
   readonly args: readonly string[]
+  /** Returns the name and the id of what the user named; if they gave the id, only the id. */
+  readonly called: (id: string) => string
   readonly io: Io
   readonly config: () => Config
   /** Whether `--json` was given. */
@@ -45,13 +52,55 @@ export interface Invocation {
   readonly pause: (ms: number) => Promise<unknown>
 }
 
+/** A kind of item that users can name. */
+export type NamedKind =
+  | 'device'
+  | 'session'
+  | 'connection'
+  | 'group member'
+  | 'member'
+  | 'invitation'
+  | 'sent invitation'
+  | 'guest code'
+  | 'external member'
+  | 'person'
+  | 'export'
+  | 'notification'
+  | 'open link'
+  | 'request'
+  | 'token'
+  | 'tag'
+  | 'preset'
+  | 'organisation'
+  | 'group'
+  | 'organisation member'
+  | 'alert'
+  | 'webhook'
+
+/** What an argument or option can name: one kind or several, or an e-mail address besides. */
+export type Reference = NamedKind | readonly (NamedKind | 'address')[]
+
+/** The options of a command, as `parseArgs` accepts them. */
+export type CommandOptions = Readonly<
+  Record<string, ParseArgsOptionDescriptor & { readonly takes?: Reference }>
+>
+
 export interface Command {
   /** The arguments after the command's name, as `--help` shows them. */
   readonly usage: string
   readonly help: string
-  readonly options?: ParseArgsOptionsConfig
+  readonly options?: CommandOptions
+  /** What each argument can name; null for an argument that is a text. */
+  readonly takes?: readonly (Reference | null)[]
+  /** What each argument after these can name. */
+  readonly takesMore?: Reference
   /** The minimum and maximum number of arguments. */
   readonly args: readonly [least: number, most: number]
+  /**
+   * Checks what was typed before names are looked up, so that wrong usage sends no request.
+   * @throws UsageError
+   */
+  readonly check?: (given: Pick<Invocation, 'args' | 'options'>) => void
   /** @returns the exit code; 0 if undefined */
   run(invocation: Invocation): Promise<number | void>
 }
@@ -64,6 +113,11 @@ export interface Listed {
 
 /** Commands by name. */
 export type Commands = Readonly<Record<string, Listed>>
+
+/** The error for a name that several items have (exit code 13). */
+export class AmbiguousNameError extends Error {
+  override readonly name = 'AmbiguousNameError'
+}
 
 /** The error for wrong usage of a command (exit code 2). */
 export class UsageError extends Error {

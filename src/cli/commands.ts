@@ -300,12 +300,14 @@ export const COMMANDS: Commands = {
   }),
 }
 
-/**
- * The command that this program runs in a subprocess. It is not enumerable, so no list shows it.
- */
-Object.defineProperty(COMMANDS, 'purge-apart', {
-  value: {
-    summary: 'Empty the state folder of another user, as that user',
-    load: async () => (await import('./commands/purge.ts')).purgeApartCommand,
-  } satisfies Listed,
+/** Adds a command that the program or a script runs. It is not enumerable, so no list shows it. */
+const hide = (name: string, value: Listed) => Object.defineProperty(COMMANDS, name, { value })
+
+hide('purge-apart', {
+  summary: 'Empty the state folder of another user, as that user',
+  load: async () => (await import('./commands/purge.ts')).purgeApartCommand,
+})
+hide('complete-names', {
+  summary: 'Print names for completion',
+  load: async () => (await import('./commands/complete-names.ts')).completeNamesCommand(COMMANDS),
 })

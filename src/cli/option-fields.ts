@@ -1,6 +1,5 @@
 /** Options that set the fields of a request. If an option is not given, its field is absent. */
-import { type NamedKind, readId } from './by-id.ts'
-import { type Command, type Invocation, UsageError } from './command.ts'
+import { type CommandOptions, type Invocation, type Reference, UsageError } from './command.ts'
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
 
@@ -34,7 +33,7 @@ type Given = Invocation['options']
 
 /** A field of a request, and the options that set it. */
 interface OptionField<T> {
-  readonly options: NonNullable<Command['options']>
+  readonly options: CommandOptions
   /**
    * Returns the value of the field; undefined if none of the options was given.
    * @throws UsageError and the errors of the parser
@@ -68,9 +67,11 @@ export function textField(option: string, parse = (text: string): unknown => tex
 export const secondsField = (option: string): OptionField<number> =>
   textField(option, (text) => parseSeconds(option, text))
 
-/** Returns a field with the id of a resource. */
-export const idField = (option: string, kind: NamedKind): OptionField<string> =>
-  textField(option, (text) => readId(kind, text))
+/** Returns a field with the id of what an option names. */
+export const idField = (option: string, takes: Reference): OptionField<string> => ({
+  options: { [option]: { type: 'string', takes } },
+  read: ({ [option]: id }) => id as string | undefined,
+})
 
 /** Returns a field with the texts of an option that can be given several times. */
 export const listField = (option: string): OptionField<string[]> => ({
@@ -79,11 +80,11 @@ export const listField = (option: string): OptionField<string[]> => ({
   read: ({ [option]: texts }) => texts as unknown as string[] | undefined,
 })
 
-/** Returns a field with ids of resources, from an option that can be given several times. */
-export function idsField(option: string, kind: NamedKind): OptionField<string[]> {
-  const { options, read } = listField(option)
-  return { options, read: (given) => read(given)?.map((id) => readId(kind, id)) }
-}
+/** Returns a field with the ids of what an option names that can be given several times. */
+export const idsField = (option: string, takes: Reference): OptionField<string[]> => ({
+  options: { [option]: { type: 'string', multiple: true, takes } },
+  read: listField(option).read,
+})
 
 /** Returns a field that has this value if an option without a value is given. */
 export const flagField = <T>(option: string, value: T): OptionField<T> => ({
@@ -109,7 +110,7 @@ export function eitherField<A, B>(one: OptionField<A>, other: OptionField<B>): O
 }
 
 /** Returns the options of fields. */
-export const optionsOf = (fields: OptionFields): NonNullable<Command['options']> =>
+export const optionsOf = (fields: OptionFields): CommandOptions =>
   Object.assign({}, ...Object.values(fields).map(({ options }) => options))
 
 /**

@@ -9,7 +9,14 @@ import { readConfig } from '../config/config.ts'
 import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import { withApi } from './api.ts'
-import { type Command, type Invocation, type Io, type Listed, UsageError } from './command.ts'
+import {
+  AmbiguousNameError,
+  type Command,
+  type Invocation,
+  type Io,
+  type Listed,
+  UsageError,
+} from './command.ts'
 import { coloured, harmlessIo, jsonText } from './output.ts'
 import { COMMANDS } from './commands.ts'
 import { versionFacts, versionLine } from '../runtime/version.ts'
@@ -34,6 +41,7 @@ const EXIT_CODES = `Exit codes:
   11  inconclusive: something could not be checked; the signer of a stamp is unknown
   12  the state was written before the first release, and this version cannot read it
   13  no daemon runs (only "countersignd status")
+  14  a name or the beginning of an id can mean several; the message lists them
  130  waiting was ended by Ctrl-C`
 
 const linesOf = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
@@ -123,29 +131,38 @@ function parse(name: string, command: Command, argv: readonly string[]) {
   }
 }
 
+const takesNames = ({ takes, takesMore, options = {} }: Command): boolean =>
+  (takes ?? takesMore ?? Object.values(options).find((option) => option.takes)) !== undefined
+
 async function runCommand(
   [name, command]: readonly [string, Command],
   argv: readonly string[],
   io: Io,
   started: () => void,
 ) {
-  const { options, args } = parse(name, command, argv)
-  if (options['help'] === true) {
+  const given = parse(name, command, argv)
+  if (given.options['help'] === true) {
     io.stdout.write(commandHelp(name, command))
     return EXIT.ok
   }
   const [least, most] = command.args
-  if (args.length < least || args.length > most)
+  if (given.args.length < least || given.args.length > most)
     throw new UsageError(`Usage: countersignd ${name} ${command.usage}`)
-  const json = options['json'] === true
+  command.check?.(given)
+  const json = given.options['json'] === true
   const config = () => readConfig(io.env, io.machine)
+  const api: Invocation['withApi'] = (work) => withApi(config(), io, work)
+  const { options, args, called } = takesNames(command)
+    ? await (await import('./references.ts')).resolveNames(command, given, api)
+    : { ...given, called: (id: string) => id }
   const code = await command.run({
     options,
     args,
     io,
     config,
     json,
-    withApi: (work) => withApi(config(), io, work),
+    called,
+    withApi: api,
     print: (answer, lines) =>
       void io.stdout.write(json ? `${jsonText(answer)}\n` : linesOf([lines].flat())),
     say: (text) => void (json || io.stderr.write(`${text}\n`)),
@@ -157,6 +174,7 @@ async function runCommand(
 
 function failure(error: unknown): { code: number; text: string } {
   if (error instanceof UsageError) return { code: EXIT.usage, text: error.message }
+  if (error instanceof AmbiguousNameError) return { code: EXIT.ambiguous, text: error.message }
   if (error instanceof StartError) return { code: error.exit, text: error.message }
   if (error instanceof AppError)
     return {

@@ -28,6 +28,15 @@ export function brief(text: string): string {
   return characters.length <= 40 ? characters.join('') : `${characters.slice(0, 39).join('')}…`
 }
 
+/**
+ * Returns a name as an argument of a command, in quotes if it has spaces; the id if the name could
+ * mean something else to a shell or to this program.
+ */
+export const typedName = ({ id, name }: { readonly id: string; readonly name: string }): string => {
+  if (/^[\p{L}\p{N}][\p{L}\p{N}.@-]{0,39}$/u.test(name)) return name
+  return /^[\p{L}\p{N}][\p{L}\p{N}.@ -]{0,39}$/u.test(name) ? `"${name}"` : id
+}
+
 /** Returns a function that returns the width of a text in columns of a terminal. */
 async function widthFor(texts: readonly string[]): Promise<(text: string) => number> {
   if (texts.every((text) => /^[ -~]*$/.test(text))) return (text) => text.length

@@ -1,8 +1,9 @@
-/** The names of this machine and its user, as the operating system reports them. */
-import { hostname, userInfo } from 'node:os'
+/** The names with which a device enrols: of its user, and of this machine. */
+import { hostname } from 'node:os'
 
 export interface SystemNames {
-  readonly display_name: string
+  /** The name that the user has chosen; null if there is none yet. */
+  readonly display_name: string | null
   readonly device_name: string
   readonly platform: 'linux' | 'macos' | 'windows' | 'other'
 }
@@ -14,22 +15,14 @@ const PLATFORM: Readonly<Record<string, SystemNames['platform']>> = {
 }
 
 /**
- * Returns the user's name. In a container, the user may have no passwd entry, so the function falls
- * back to the environment.
+ * Returns the names. The name of the machine is looked up when it is read, because most starts do
+ * not need it.
+ *
+ * The user's name at the operating system is often "root" or the name of a machine, so it is never
+ * shown to others.
  */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return process.env['USER'] || process.env['LOGNAME'] || 'user'
-  }
-}
-
-/** Returns the names. Each is looked up when it is read, because most starts need none. */
 export const ownNames = (): SystemNames => ({
-  get display_name() {
-    return userName()
-  },
+  display_name: null,
   get device_name() {
     return hostname()
   },

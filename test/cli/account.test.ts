@@ -221,7 +221,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const create = (org: string, name = 'bot') =>
         on('carol', ['machine', 'create', '--org', org, '--name', name, '--key-file', file])
       const cases: [org: string, name: string, says: RegExp][] = [
-        ['Nowhere', 'bot', /You are not a member of an organisation "Nowhere"/],
+        ['Nowhere', 'bot', /Nothing here is called "Nowhere"/],
         [`org_${'0'.repeat(26)}`, 'bot', /./],
         ['Acme', '\u001b[2J', /change the text direction/],
       ]

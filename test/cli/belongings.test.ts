@@ -193,7 +193,7 @@ describe('invalid commands', () => {
       await assert.rejects(run, UsageError)
     })
 
-  for (const id of ['', 'ses_', `dev_${'0'.repeat(26)}`, '../x'])
+  for (const id of [`dev_${'0'.repeat(26)}`])
     it(`session end ${id}: reports that there is no such session`, async () => {
       const { code, err } = await call({} as Api, ['session end', id])
       assert.equal(code, EXIT.failed)
@@ -205,16 +205,10 @@ describe('invalid commands', () => {
   const cases: [names: string[], says: RegExp][] = [
     [
       [],
-      /You are not a member of an organisation "Acme"\. To create one, use "countersignd org create"/,
+      /Nothing here is called "Acme"\. Organisations: none\. To create one, use "countersignd org create"/,
     ],
-    [
-      ['Club\u202e'],
-      /You are not a member of an organisation "Acme"\. Your organisations: org_0+ \("Club�"\)/,
-    ],
-    [
-      ['Acme', 'Acme'],
-      /Several of your organisations are called "Acme"\. Give the id of one of them: org_0/,
-    ],
+    [['Club\u202e'], /Nothing here is called "Acme"\. Organisations: "Club�" \(org_0000\)/],
+    [['Acme', 'Acme'], /"Acme" can mean several\. .*\n  org_0+  "Acme" \(organisation\)\n  org_1/],
   ]
   for (const [names, says] of cases)
     it(`org use Acme, with ${names.length} of that name`, async () => {
@@ -224,7 +218,8 @@ describe('invalid commands', () => {
         activeOrg: async () => assert.fail('chosen'),
       }
       const { code, out, err } = await call({ context }, ['org use', 'Acme'])
-      assert.deepEqual([code, out], [EXIT.failed, ''])
+      const expected = names.length > 1 ? EXIT.ambiguous : EXIT.failed
+      assert.deepEqual([code, out], [expected, ''])
       assert.match(err, says)
     })
 

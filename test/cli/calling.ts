@@ -4,8 +4,9 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import type { Api, Command } from '../../src/cli/command.ts'
+import { AmbiguousNameError, type Api, type Command } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
+import { resolveNames } from '../../src/cli/references.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import type { Laptop } from '../device/session/signing-in.ts'
@@ -25,9 +26,11 @@ export async function call(
   const json = values['json'] === true
   const env = { HOME: '/', ...more.env }
   try {
+    const given = { options: values as Record<string, string | boolean>, args: positionals }
+    command.check?.(given)
+    const resolved = await resolveNames(command, given, (work) => work(api as Api))
     const code = await command.run({
-      options: values as Record<string, string | boolean | undefined>,
-      args: positionals,
+      ...resolved,
       io: { ...io, env },
       config: () => readConfig(env),
       json,
@@ -48,7 +51,8 @@ export async function call(
     return { code: code ?? EXIT.ok, ...result }
   } catch (error) {
     result.err += `${(error as Error).message}\n`
-    return { code: EXIT.failed, ...result }
+    const code = error instanceof AmbiguousNameError ? EXIT.ambiguous : EXIT.failed
+    return { code, ...result }
   }
 }
 

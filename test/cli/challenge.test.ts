@@ -31,7 +31,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.equal(good.code, EXIT.ok, good.err)
     assert.match(
       good.out,
-      /^Verified: the words of an account that calls itself "\S+" \("Bank"\), for you alone, for "pay12000to1234"\.\n$/,
+      /^Verified: the words of an account that the server calls "\S+" \("Bank"\), for you alone, for "pay12000to1234"\.\n$/,
     )
     assert.match(
       good.err,
@@ -70,7 +70,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.match(shown.out, /^[a-z]+ [a-z]+ [a-z]+\n$/)
     assert.match(
       shown.err,
-      /^These words are for the purpose "pay1200" and only for an account that calls itself "[^"\s]+"\. Say the words only/,
+      /^These words are for the purpose "pay1200" and only for an account that the server calls "[^"\s]+"\. Say the words only/,
     )
     assert.doesNotMatch(shown.err, /acc_/)
     assert.notEqual(shown.out.trim(), (await bob.json('code', bank)).words)

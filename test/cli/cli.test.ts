@@ -132,7 +132,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.equal(code, EXIT.ok, err)
       const guest = linkOf(out.trim())
       assert.equal(id(err, 'gst'), guest.id)
-      assert.match(err, new RegExp(`countersignd code ${guest.id}\n$`))
+      assert.match(err, /countersignd code Ann\n$/)
 
       const own = await cli(['code', guest.id])
       assert.deepEqual([own.code, WORDS.test(own.out)], [EXIT.ok, true])
@@ -213,22 +213,22 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
 
     const nobody = '0'.repeat(26)
     const unknown: [args: string[], kind: string, list: string][] = [
-      ...['a b', 'con_none', `con_${nobody}`, '..'].map((name): [string[], string, string] => [
+      ...[`con_${nobody}`].map((name): [string[], string, string] => [
         ['code', name],
         'connection',
         'connection list',
       ]),
-      ...['gst_none', 'gst_a/b', `gst_${nobody}`].map((name): [string[], string, string] => [
+      ...[`gst_${nobody}`].map((name): [string[], string, string] => [
         ['code', name],
         'guest code',
         'guest list',
       ]),
-      ...['x', '', `gst_${nobody}`].map((name): [string[], string, string] => [
+      ...[`gst_${nobody}`].map((name): [string[], string, string] => [
         ['guest', 'revoke', name],
         'guest code',
         'guest list',
       ]),
-      ...['tok_none', `tok_${nobody}`].map((name): [string[], string, string] => [
+      ...[`tok_${nobody}`].map((name): [string[], string, string] => [
         ['token', 'revoke', name],
         'token',
         'token list',
@@ -489,7 +489,7 @@ describe('help and usage', () => {
       ['token', 'create', '--scope', 'read', '--name', 'x', `--expires-in=${text}`],
       /--expires-in must be a duration such as/,
     ]),
-    [['token', 'revoke'], /Usage: countersignd token revoke ID/],
+    [['token', 'revoke'], /Usage: countersignd token revoke TOKEN/],
     [['login'], /Give --email .*, or --machine/],
     [['login', '--email', 'a@b.example', '--machine'], /--machine signs in with a key/],
     [
@@ -501,8 +501,8 @@ describe('help and usage', () => {
     [['login', '--email', 'a@b.example', '--code', 'x'], /--code/],
     [['reset', '--yes'], /Give --email/],
     [['device'], /"device" must be followed by one of: list, approve, renew, revoke/],
-    [['device', 'approve', 'a', 'b'], /Usage: countersignd device approve \[ID\]/],
-    [['device', 'revoke'], /Usage: countersignd device revoke ID/],
+    [['device', 'approve', 'a', 'b'], /Usage: countersignd device approve \[DEVICE\]/],
+    [['device', 'revoke'], /Usage: countersignd device revoke DEVICE/],
     [
       ['org', 'group'],
       /"org group" must be followed by one of: list, create, update, delete, add, remove\./,
@@ -513,15 +513,15 @@ describe('help and usage', () => {
     ],
     [['org', 'frobnicate'], /"org" must be followed by one of: create, use, /],
     [['org', 'create'], /Usage: countersignd org create NAME/],
-    [['machine', 'create'], /Give --org with the id or name of the organisation/],
+    [['machine', 'create'], /Give --org with the organisation/],
     [['machine', 'create', '--org', 'x'], /Give --name with the name of the machine/],
     [['machine', 'create', '--org', 'x', '--name', 'y'], /Give --key-file with/],
     [['machine', 'token'], /Give --key-file with the key file of the machine account/],
     [['machine', 'token', '--key-file', 'x', '--scope', 'admin'], /--scope must be read, write or/],
     [['guest', 'create'], /--label/],
     [['connection', 'create'], /--name/],
-    [['code'], /Usage: countersignd code ID/],
-    [['code', 'a', 'b'], /Usage: countersignd code ID/],
+    [['code'], /Usage: countersignd code NAME/],
+    [['code', 'a', 'b'], /Usage: countersignd code NAME/],
     [['verify', ...Array<string>(13).fill('a')], /Usage: countersignd verify/],
     [['stamp'], /Usage: countersignd stamp FILE/],
     [['stamp', missing], /There is no file ".*missing"/],

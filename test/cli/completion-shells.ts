@@ -4,8 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Ended, exec } from '../e2e/program.ts'
 
-/** Returns all that a shell offers for each line, sorted. */
-export type Shell = (script: string, lines: readonly string[], cwd: string) => Promise<string[][]>
+/**
+ * Returns all that a shell offers for each line, sorted.
+ *
+ * `bin` is a folder with the program that the script may run.
+ */
+export type Shell = (
+  script: string,
+  lines: readonly string[],
+  cwd: string,
+  bin: string,
+) => Promise<string[][]>
 
 /** Separates the offers for one line from those for the next. */
 const NEXT = '%%'
@@ -26,6 +35,7 @@ async function complete(
   script: string,
   lines: readonly string[],
   cwd: string,
+  bin: string,
 ): Promise<string[][]> {
   const dir = mkdtempSync(join(tmpdir(), 'countersign-completion-'))
   try {
@@ -34,7 +44,12 @@ async function complete(
       return join(dir, name)
     }
     const paths = [file('script', script), join(dir, 'offered'), ...lines]
-    const env = { PATH: process.env['PATH'], HOME: dir, TERM: 'xterm', LC_ALL: 'C.UTF-8' }
+    const env = {
+      PATH: `${bin}:${process.env['PATH']}`,
+      HOME: dir,
+      TERM: 'xterm',
+      LC_ALL: 'C.UTF-8',
+    }
     const run = [
       ...args,
       file('program', `cd ${JSON.stringify(cwd)} || exit\n${program}`),
@@ -49,7 +64,7 @@ async function complete(
 }
 
 /** Splits a line into words as readline does: at spaces, and at `=`. */
-export const bash: Shell = (script, lines, cwd) =>
+export const bash: Shell = (script, lines, cwd, bin) =>
   complete(
     'bash',
     ['--norc', '--noprofile', '-u'],
@@ -68,9 +83,10 @@ done
     script,
     lines,
     cwd,
+    bin,
   )
 
-export const fish: Shell = (script, lines, cwd) =>
+export const fish: Shell = (script, lines, cwd, bin) =>
   complete(
     'fish',
     ['--no-config'],
@@ -85,13 +101,14 @@ end
     script,
     lines,
     cwd,
+    bin,
   )
 
 /**
  * Runs a zsh at a terminal of its own, types each line and a tabulator there, and records the
  * offers.
  */
-export const zsh: Shell = (script, lines, cwd) =>
+export const zsh: Shell = (script, lines, cwd, bin) =>
   complete(
     'zsh',
     ['-f'],
@@ -135,4 +152,5 @@ zpty -d z
     script,
     lines,
     cwd,
+    bin,
   )

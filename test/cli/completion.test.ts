@@ -3,7 +3,7 @@
  * scripts do nothing else.
  */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, before, describe, it } from 'node:test'
 import { COMMANDS } from '../../src/cli/commands.ts'
@@ -17,6 +17,21 @@ import { terminal } from './terminal.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
 const FILES = ['a note.txt', 'folder']
+
+/** Removes what shells add to an offer: a folder’s slash, and quotes. */
+const plain = (text: string) => text.replace(/\/$/, '').replaceAll('\\', '').replaceAll("'", '')
+
+/** What the stub of the program prints. */
+const NAMES = ['$(touch ./ran)', 'A B', 'Mum', "D'Arcy & Söhne", 'x;touch ran']
+
+/** A program that prints names, and notes the words that it gets. */
+const STUB = `#!/bin/sh
+test "$1 $2" = 'complete-names --' || exit 1
+shift 2
+here=$(dirname "$0")
+echo "$*" >> "$here/asked"
+cat "$here/names"
+`
 
 /**
  * A line, and the offers at its end: all of them, or some that are offered and some that are not.
@@ -43,8 +58,16 @@ const cases: [line: string, all: string[] | { some: string[]; not: string[] }][]
   ['countersignd machine token --key-file a', ['a note.txt']],
   ['countersignd nonsense ', []],
   ['countersignd doctor --p', []],
-  // Completion never runs typed text.
+  ['countersignd guest revoke ', NAMES.map(plain).toSorted()],
+  ['countersignd guest revoke Mu', ['Mum']],
+  ['countersignd guest revoke D', [plain("D'Arcy & Söhne")]],
+  ['countersignd connection list --tag ', NAMES.map(plain).toSorted()],
+  ['countersignd connection list --tag=Mu', ['Mum']],
+  ['countersignd connection role Mum ', { some: ['owner', 'Mum'], not: [] }],
+  ['countersignd guest list ', []],
+  // Completion runs neither typed text nor a name.
   ['countersignd $(touch$IFS./ran) ', []],
+  ['countersignd tag assign $(touch$IFS./ran) Mu', ['Mum']],
 ]
 
 const shells: Record<'bash' | 'zsh' | 'fish', Shell> = { bash, zsh, fish }
@@ -62,8 +85,13 @@ const scriptFor = async (shell: string) => {
   return out
 }
 
-/** Removes what shells add to an offer: a folder’s slash, and quotes. */
-const plain = (text: string) => text.replace(/\/$/, '').replaceAll('\\', '').replaceAll("'", '')
+/** Returns a folder with the stub. */
+function stub(t: TestContext): string {
+  const bin = freshFolder(t)
+  writeFileSync(join(bin, 'countersignd'), STUB, { mode: 0o755 })
+  writeFileSync(join(bin, 'names'), NAMES.map((name) => `${name}\n`).join(''))
+  return bin
+}
 
 const isThere = async (shell: string) =>
   (await exec('sh', ['-c', `command -v ${shell}`])).code === 0
@@ -77,15 +105,16 @@ for (const [name, shell] of Object.entries(shells))
 
     it('offers the words of each place', async (t) => {
       if (skip !== '') return t.skip(skip)
-      const dir = folder(t)
-      const offered = await shell(
-        await scriptFor(name),
-        cases.map(([line]) => line),
-        dir,
-      )
+      const [dir, bin] = [folder(t), stub(t)]
+      const lines = cases.map(([line]) => line)
+      const offered = await shell(await scriptFor(name), lines, dir, bin)
       assert(!existsSync(join(dir, 'ran')))
+      const asked = new Set(readFileSync(join(bin, 'asked'), 'utf8').split('\n'))
+      for (const words of ['guest revoke', 'connection list --tag', 'connection role Mum'])
+        assert(asked.has(words), [...asked].join('\n'))
+      assert(!asked.has('guest list'))
       for (const [i, [line, expected]] of cases.entries()) {
-        const here = (offered[i] ?? ['nothing was noted']).map(plain)
+        const here = (offered[i] ?? ['nothing was noted']).map(plain).toSorted()
         if (expected instanceof Array) {
           assert.deepEqual(here, expected, line)
           continue
@@ -164,7 +193,7 @@ describe('parsing a usage line', () => {
       const found = usageOf(command(usage, options))
       const own = found.options.filter(({ name }) => name !== '--help' && name !== '--json')
       assert.deepEqual(Object.fromEntries(own.map(({ name, value }) => [name, value])), expected)
-      assert.deepEqual([found.words, found.file], [[], false])
+      assert.deepEqual([found.words, found.file, found.names], [[], false, false])
     })
 
   it('reads arguments: literal words, and files by their name', () => {

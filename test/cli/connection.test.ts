@@ -139,7 +139,11 @@ test('connection list filters by tag, favourite and state', async (t) => {
     await ada.refused('connection', 'list', '--state', 'gone'),
     /state\): Expected .*"ended"/,
   )
-  assert.match(await ada.refused('connection', 'list', '--tag', 'Work'), /There is no tag/)
+  assert.deepEqual(await listed('--tag', 'work'), [id])
+  assert.match(
+    await ada.refused('connection', 'list', '--tag', 'Home'),
+    /Nothing here is called "Home"\. Tags: "Work"/,
+  )
 })
 
 test('the only owner deletes a connection for all members, who can then delete it too', async (t) => {
@@ -272,13 +276,8 @@ describe('wrong usage', () => {
   const api = {} as Api
   const id = `con_${'0'.repeat(26)}`
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['connection create', '--name', 'x', '--invite', 'bob'], /"bob" is neither an e-mail address/],
     [['connection create', '--invite', 'bob@example.org'], /Give --name with a name/],
     [['connection role', id, 'acc_x', 'boss'], /The role must be owner or member/],
-    [['invite', id, 'acc_x'], /"acc_x" is neither an e-mail address nor the id of an account/],
-    [['connection show', 'Bank'], /There is no connection with this id/],
-    [['connection leave', 'Bank', '--yes'], /There is no connection with this id/],
-    [['rotate', 'Bank'], /There is no connection with this id/],
   ]
   for (const [words, says] of cases)
     it(words.join(' '), async () => {

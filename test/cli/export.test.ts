@@ -261,8 +261,11 @@ describe('export list, download, delete', () => {
     const result = await call(api, ['export download', ID, '--output', output])
     assert.deepEqual([result.code, result.out], [EXIT.ok, `${output}\n`])
     assert.deepEqual(readFileSync(output), BYTES)
-    for (const id of ['exp_x', 'con_01m7zcejkxe189qvn7jpcpjyhz'])
-      assert.match((await call(api, ['export download', id])).err, /countersignd export list/)
+    for (const [id, says] of [
+      ['exp_x', /Nothing here is called "exp_x"\. Exports: exp_01m7\./],
+      ['con_01m7zcejkxe189qvn7jpcpjyhz', /countersignd export list/],
+    ] as const)
+      assert.match((await call(api, ['export download', id])).err, says)
     api.exports.download = async () =>
       Promise.reject(new AppError('export_not_ready', 'Ask again in a while.'))
     assert.match((await call(api, ['export download', ID])).err, /Ask again in a while/)

@@ -102,7 +102,7 @@ describe('an invitation that can no longer be answered', () => {
       assert.match(err, says)
     })
 
-  for (const unknown of ['Bank', `con_${'0'.repeat(26)}`, '..'])
+  for (const unknown of [`con_${'0'.repeat(26)}`])
     it(`an unknown invitation: ${unknown}`, async () => {
       const { code, err } = await call({} as Api, ['invite approve', unknown])
       assert.equal(code, EXIT.failed)

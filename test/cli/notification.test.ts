@@ -46,7 +46,7 @@ test('notifications are listed, marked as read and deleted', async (t) => {
   assert.deepEqual(await ada.json('notification', 'delete', first!.id), { deleted: 0 })
   assert.match(
     await bob.refused('notification', 'delete', 'inv_1'),
-    /There is no notification with this id/,
+    /Nothing here is called "inv_1"\. Notifications: ntf_/,
   )
   for (const args of [[], [first!.id, '--all']])
     assert.equal((await bob.on(['notification', 'delete', ...args])).code, EXIT.usage)
@@ -74,7 +74,9 @@ test('an external member: created, sent a guest code by mail, deleted with the c
   assert.equal(made.out, `${id}  The plumber\n`)
   assert.match(
     made.err,
-    new RegExp(`^To create a guest code for them: countersignd guest create --for ${id}`),
+    new RegExp(
+      `^To create a guest code for them: countersignd guest create --for "The plumber" --label`,
+    ),
   )
   const list = new RegExp(
     `^${id}  The plumber  plumber@example.org  044 668 18 00  Ring twice$`,
@@ -95,7 +97,7 @@ test('an external member: created, sent a guest code by mail, deleted with the c
   const sent = await ada.good(['guest', 'send', guest.id])
   assert.deepEqual(
     [sent.out, sent.err],
-    ['', `The link of ${guest.id} was sent. It is valid until ${guest.expires_at}.\n`],
+    ['', `The link of "Kitchen" was sent. It is valid until ${guest.expires_at}.\n`],
   )
   assert.equal(
     (await ada.json('guest', 'send', guest.id, '--to', 'other@example.org')).id,
@@ -106,12 +108,15 @@ test('an external member: created, sent a guest code by mail, deleted with the c
     await ada.refused('guest', 'send', forNobody.id),
     /This guest code has no external member with an e-mail address\. Give the address with --to/,
   )
-  assert.match(await ada.refused('guest', 'send', 'gst_1'), /There is no guest code with this id/)
-  for (const wrong of ['ext_1', `ext_${'0'.repeat(26)}`])
-    assert.match(
-      await ada.refused('guest', 'create', '--label', 'x', '--for', wrong),
-      /There is no external member with this id\. "countersignd external list" lists the ids/,
-    )
+  assert.match(
+    await ada.refused('guest', 'send', 'gst_1'),
+    /No one here is called "gst_1"\. Guests: /,
+  )
+  for (const [wrong, says] of [
+    ['ext_1', /No one here is called "ext_1"\. External members: "The plumber" \(ext_/],
+    [`ext_${'0'.repeat(26)}`, /There is no external member with this id\. "countersignd external/],
+  ] as const)
+    assert.match(await ada.refused('guest', 'create', '--label', 'x', '--for', wrong), says)
 
   assert.match((await ada.good(['external', 'delete', id])).err, /^Deleted ext_.* and revoked/)
   assert.match(await ada.refused('external', 'delete', id), /There is no external member/)

@@ -265,8 +265,8 @@ describe('a further device', () => {
     }
     const several = await call(api, ['device approve'])
     for (const id of ids) assert(several.err.includes(id), several.err)
-    const wrong = await call(api, ['device approve', 'phone'], { input: 'x' })
-    assert.match(wrong.err, /There is no device with this id/)
+    const wrong = await call(api, ['device approve', 'tablet'], { input: 'x' })
+    assert.match(wrong.err, /Nothing here is called "tablet"\. Devices: .*"phone"/)
     for (const { code, out } of [none, several, wrong])
       assert.deepEqual([code, out], [EXIT.failed, ''])
   })

@@ -58,11 +58,8 @@ describe('wrong usage sends no request', () => {
     [['tag create', '--color', '#000000'], /Give --name with the name of the tag/],
     [['tag update', TAG], /Nothing to change was given/],
     [['tag update', TAG, '--color', '#000000', '--no-color'], /either --color or --no-color/],
-    [['tag update', 'Work', '--name', 'x'], /There is no tag with this id/],
     [['tag delete', CONNECTION], /There is no tag with this id/],
     [['tag assign', CONNECTION, TAG], /There is no tag with this id/],
-    [['tag assign', TAG, 'Bank'], /There is no connection with this id/],
-    [['tag unassign', TAG, '..'], /There is no connection with this id/],
   ]
   for (const [words, says] of cases)
     it(words.join(' '), async () => {

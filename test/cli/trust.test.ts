@@ -92,11 +92,14 @@ describe('trust', () => {
   it('errors for unknown accounts and cards name the remedy', async (t) => {
     const { result, bob } = await people(t)
     for (const [words, expected] of [
-      [['trust follow', 'bob'], /neither an e-mail address nor the id of an account/],
+      [
+        ['trust follow', 'bob'],
+        /No one here is called "bob"\. People you follow: none\. .*e-mail address/,
+      ],
       [['trust follow', 'eve@example.org'], /No account here has confirmed this mailbox/],
       [['trust confirm', bob.id, '--safety-number', '0'.repeat(60)], /countersignd trust list/],
       [['trust unfollow', bob.id], /countersignd trust list/],
-      [['trust history', 'con_x'], /countersignd trust list/],
+      [['trust history', 'con_x'], /No one here is called "con_x"/],
       [['trust note', bob.id], /--clear/],
       [['trust note', bob.id, 'text', '--clear'], /--clear/],
     ] as const) {

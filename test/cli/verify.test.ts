@@ -25,7 +25,7 @@ describe('verify --expect', () => {
     const { words } = await bob.json('code', bank)
     const verify = (expected: string) => ada.on(['verify', '--expect', expected], { input: words })
     // All accounts have the name of the machine’s user.
-    const one = 'an account that calls itself "\\S+"( \\[another contact has this name\\])?'
+    const one = 'an account that the server calls "\\S+"( \\[another contact has this name\\])?'
     for (const [expected, who] of [
       [club, 'no member of "Club" says'],
       [cy.id, `${one} does not say`],
@@ -55,8 +55,11 @@ describe('verify --expect', () => {
       await ada.refused('verify', '--expect', newId('acc_', at), ...WRONG),
       /You share no connection with this account./,
     )
+    assert.match(
+      await ada.refused('verify', '--expect', 'Mum', ...WRONG),
+      /No one here is called "Mum"\. Connections: .*"Bank" \(con_/,
+    )
     for (const [args, expected] of [
-      [['--expect', 'Mum'], /--expect: "Mum" is neither the id of a connection/],
       [['--expect', bob.id, '--public'], /--public cannot be used with --expect or --challenge/],
     ] as const) {
       const { code, err } = await ada.on(['verify', ...args, ...WRONG])

@@ -184,8 +184,11 @@ export async function login(
 ): Promise<void> {
   const { code, err } = await terminal(stateDir)(['login', '--email', email], {
     env: { SVC_BACKEND_URL: server },
-    // Other mails arrive at any time.
-    person: async () => codeIn((await lettersIn(mailDir, email)).filter(hasCode).at(-1)!),
+    // Other mails arrive at any time. The account gets no name.
+    person: async (seen) =>
+      seen.includes('Your name')
+        ? ''
+        : codeIn((await lettersIn(mailDir, email)).filter(hasCode).at(-1)!),
   })
   if (code !== 0) throw new Error(`login ended with ${code}: ${err}`)
 }

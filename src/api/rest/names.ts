@@ -50,3 +50,14 @@ export const serverName = (display_name: string): PersonName => ({
   name_source: 'server',
   name_marks: [],
 })
+
+/** What an account without a name and without an address is called. */
+const UNNAMED = 'Someone'
+
+/** Returns the name of an account until its user chooses one: its address, if it has one. */
+export const nameWithoutChoice = (email: string | null): string =>
+  email === null ? UNNAMED : Array.from(email).slice(0, 64).join('')
+
+/** Returns whether the user of an account has chosen its name. */
+export const isNameChosen = (of: { display_name: string; email: string | null }): boolean =>
+  of.display_name !== nameWithoutChoice(of.email)

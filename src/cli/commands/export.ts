@@ -210,18 +210,19 @@ export const exportList = listCommand({
 })
 
 export const exportDownload: Command = {
-  usage: 'ID [--output FILE] [--json]',
+  usage: 'EXPORT [--output FILE] [--json]',
   help: `
 Downloads a finished export.
 
   --output FILE   the new file for the export (default: countersign-export-DATE.zip in the current folder)`,
   options: { output: { type: 'string' } },
   args: [1, 1],
+  takes: ['export'],
   async run(invocation) {
     const { args, options, withApi, print, say } = invocation
     const [id = ''] = args
     const { one, url } = await withApi((api) =>
-      byId('export', id, async () => {
+      byId('export', async () => {
         const link = await api.exports.download({ id })
         const found = (await listed(api)).find((some) => some.id === id)
         return { one: found, url: link.url }

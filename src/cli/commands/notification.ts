@@ -1,20 +1,9 @@
 import { every } from '../../api/cursor.ts'
-import { isId } from '../../crypto/encoding/id.ts'
-import { noSuch } from '../by-id.ts'
 import { type Command, UsageError } from '../command.ts'
 import { shown, table } from '../table.ts'
 
 /** The maximum number of notifications in one request. */
 const MOST = 200
-
-/**
- * Checks ids before a request is sent.
- * @throws AppError `not_found` if a text cannot be an id
- */
-function requireIds(ids: readonly string[]): string[] {
-  for (const id of ids) if (!isId('ntf_', id)) throw noSuch('notification')
-  return [...ids]
-}
 
 const counted = (count: number) => `${count} notification${count === 1 ? '' : 's'}`
 
@@ -41,11 +30,12 @@ Lists notifications, newest first. Unread notifications are marked "new".
 }
 
 export const notificationRead: Command = {
-  usage: '[ID…] [--json]',
-  help: 'Marks notifications as read. Without an id, marks all of them.',
+  usage: '[NOTIFICATION…] [--json]',
+  help: 'Marks notifications as read. Without arguments, marks all of them.',
   args: [0, MOST],
+  takesMore: 'notification',
   async run({ args, withApi, print, say }) {
-    const body = args.length === 0 ? {} : { ids: requireIds(args) }
+    const body = args.length === 0 ? {} : { ids: [...args] }
     const answer = await withApi((api) => api.notifications.read({ body }))
     print(answer, [])
     say(`Marked ${counted(answer.read)} as read.`)
@@ -53,18 +43,19 @@ export const notificationRead: Command = {
 }
 
 export const notificationDelete: Command = {
-  usage: 'ID… | --all [--json]',
+  usage: 'NOTIFICATION… | --all [--json]',
   help: `
 Deletes notifications.
 
   --all   delete all notifications`,
   options: { all: { type: 'boolean' } },
   args: [0, MOST],
+  takesMore: 'notification',
   async run({ args, options, withApi, print, say }) {
     const all = options['all'] === true
     if (all === args.length > 0)
-      throw new UsageError('Give the ids of notifications, or --all to delete all notifications.')
-    const named = all ? {} : { id: requireIds(args) }
+      throw new UsageError('Give notifications, or --all to delete all notifications.')
+    const named = all ? {} : { id: [...args] }
     const answer = await withApi((api) => api.notifications.delete(named))
     print(answer, [])
     say(`Deleted ${counted(answer.deleted)}.`)

@@ -15,7 +15,7 @@ import {
   secondsField,
   textField,
 } from '../option-fields.ts'
-import { brief, shown } from '../table.ts'
+import { brief, shown, typedName } from '../table.ts'
 
 const yes = (is: boolean) => (is ? 'yes' : '')
 
@@ -55,30 +55,30 @@ const CHANGES = {
 
 const HELP = `
   --name NAME        the name of the preset
-  --tag ID           a tag that each new connection gets; can be given several times
+  --tag TAG          a tag that each new connection gets; can be given several times
   --favorite         mark each new connection as a favourite
   --message TEXT     the text that invited people see, also in the mail
   --expires-in 7d    how long invitations to the connection are valid: from 1 hour to 30 days. If a preset does not
                      set this, its invitations are valid for 14 days`
 
 export const presetCreate = createCommand({
-  usage: '--name NAME [--tag ID]… [--favorite] [--message TEXT] [--expires-in 7d] [--json]',
+  usage: '--name NAME [--tag TAG]… [--favorite] [--message TEXT] [--expires-in 7d] [--json]',
   help: `
 Creates a preset: settings for new connections. To create a connection with the preset, use
-"countersignd connection create --preset ID".
+"countersignd connection create --preset PRESET".
 ${HELP}`,
   fields: FIELDS,
   needed: { name: 'Give --name with the name of the preset.' },
   work: (api, body) => api.presets.create({ body }),
   line: itemLine,
-  next: ({ id }) =>
-    `To use this preset for every new connection: countersignd preset default ${id}`,
+  next: (preset) =>
+    `To use this preset for every new connection: countersignd preset default ${typedName(preset)}`,
 })
 
 export const presetUpdate = updateCommand({
   kind: 'preset',
   usage:
-    'ID [--name NAME] [--tag ID]… [--favorite] [--message TEXT] [--expires-in 7d] [--no-tags] [--no-favorite] [--no-message] [--no-expires-in] [--json]',
+    'PRESET [--name NAME] [--tag TAG]… [--favorite] [--message TEXT] [--expires-in 7d] [--no-tags] [--no-favorite] [--no-message] [--no-expires-in] [--json]',
   help: `
 Changes a preset. Settings without an option stay unchanged; --tag replaces all tags of the preset. Connections that
 were created with the preset keep their tags and their mark as a favourite. Later invitations to these connections
@@ -99,23 +99,24 @@ export const presetDelete = deleteCommand({
 })
 
 export const presetDefault: Command = {
-  usage: 'ID | --none [--json]',
+  usage: 'PRESET | --none [--json]',
   help: `
 Makes a preset the default. Every new connection uses the default preset, unless another preset is given.
 
   --none   have no default preset`,
   options: { none: { type: 'boolean' } },
   args: [0, 1],
+  takes: ['preset'],
   async run({ args: [id], options, withApi, print, say }) {
     if ((id === undefined) !== (options['none'] === true))
-      throw new UsageError('Give the id of a preset, or --none to have no default preset.')
+      throw new UsageError('Give a preset, or --none to have no default preset.')
     if (id === undefined) {
       await withApi((api) => api.presets.clearDefault({}))
       print({ default: null }, [])
       say('There is no default preset now.')
       return
     }
-    const preset = await withApi((api) => byId('preset', id, () => api.presets.setDefault({ id })))
+    const preset = await withApi((api) => byId('preset', () => api.presets.setDefault({ id })))
     print(preset, [])
     say(`"${shown(preset.name)}" is the default preset now.`)
   },

@@ -1,8 +1,10 @@
 /** `serve` runs the daemon. `server` runs an account server for many daemons. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type Log, newLog } from '../../log.ts'
 import { VERSION } from '../../runtime/version.ts'
-import type { Command, Invocation } from '../command.ts'
+import { type Command, type Invocation, UsageError } from '../command.ts'
 import { holderOf } from '../lock-owner.ts'
 import { giveBackMemory } from '../memory.ts'
 import { OVERDUE_MS, askedToStop, stop } from '../shutdown.ts'
@@ -21,29 +23,52 @@ const NEXT = `Next: countersignd login --email YOU@EXAMPLE.ORG
 
 /**
  * Starts a server, prints where it listens, and runs it until the process is asked to stop.
- * @param start returns the server and the text to print
+ * @param start returns the server and the text to print; `talk` is called when it listens, and
+ *   returns a function that ends the talk
  */
 async function runUntilStopped(
   { config, io, started }: Invocation,
   start: (
     settings: Config,
     log: Log,
-  ) => Promise<{ server: Parameters<typeof stop>[0]; text: string; drain?: () => Promise<void> }>,
+  ) => Promise<{
+    server: Parameters<typeof stop>[0]
+    text: string
+    talk?: () => Promise<() => void>
+    drain?: () => Promise<void>
+  }>,
 ): Promise<void> {
   const settings = config()
   const log = newLog(settings.logLevel, (line) => void io.stderr.write(line))
   const stopped = askedToStop(OVERDUE_MS + settings.drainMs)
-  const { server, text, drain } = await start(settings, log)
+  const { server, text, talk, drain } = await start(settings, log)
   io.stdout.write(text)
   started()
+  const endTalk = await talk?.()
   giveBackMemory()
   await stopped
+  endTalk?.()
   await drain?.()
   await stop(server, log)
 }
 
+/** Returns whether the folder has no state yet, so that this start creates it. */
+const isNew = ({ stateDir }: Config) => !existsSync(join(stateDir, 'state.db'))
+
+/**
+ * Returns the value of `--name`.
+ * @throws UsageError if the daemon has no embedded account
+ */
+function nameIn({ options: { name } }: Invocation, { backendUrl }: Config): string | undefined {
+  if (name === undefined) return undefined
+  if (backendUrl === null) return String(name)
+  throw new UsageError(
+    '--name is for an embedded account. With SVC_BACKEND_URL, use "countersignd login --name NAME".',
+  )
+}
+
 export const serveCommand: Command = {
-  usage: '[--json]',
+  usage: '[--name NAME] [--json]',
   help: `
 Runs the daemon in the foreground until it receives SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and
 SVC_HTTP_PORT (default: 127.0.0.1:19821).
@@ -57,11 +82,16 @@ server, and the variable is not needed again.
 
 The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lines.
 
-  --json   print the addresses as one JSON line when the daemon listens`,
+  --name NAME   your name, as other people see it, if the embedded account has none yet. At its first start at a
+                terminal, the daemon asks for it
+  --json        print the addresses as one JSON line when the daemon listens`,
+  options: { name: { type: 'string' } },
   args: [0, 0],
   run: (invocation) =>
     runUntilStopped(invocation, async (settings, log) => {
       const { serve } = await import('../../daemon/daemon.ts')
+      const name = nameIn(invocation, settings)
+      const asks = settings.backendUrl === null && !invocation.json && isNew(settings)
       const holder = await holderOf(settings.stateDir, null)
       // If another process owns the lock, `serve` fails with an error that names that process.
       if ('daemon' in holder) holder.daemon.close()
@@ -70,7 +100,11 @@ The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lin
       const text = invocation.json
         ? `${JSON.stringify({ address, account_address: accountAddress })}\n`
         : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${isSignedIn ? example(address) : NEXT}`
-      return { server, text }
+      if (name === undefined && !(asks && invocation.io.stdin.isTTY === true))
+        return { server, text }
+      const talk = async () =>
+        (await import('./session/name-at-start.ts')).nameAtStart(invocation, name)
+      return { server, text, talk }
     }),
 }
 

@@ -1,4 +1,3 @@
-import { readId } from '../by-id.ts'
 import {
   createCommand,
   deleteCommand,
@@ -33,7 +32,7 @@ export const tagCreate = createCommand({
 
 export const tagUpdate = updateCommand({
   kind: 'tag',
-  usage: 'ID [--name NAME] [--color "#rrggbb" | --no-color] [--json]',
+  usage: 'TAG [--name NAME] [--color "#rrggbb" | --no-color] [--json]',
   help: 'Renames a tag, or changes its colour.',
   fields: { ...FIELDS, color: eitherField(FIELDS.color, flagField('no-color', null)) },
   remedy: 'use --name, --color or --no-color.',
@@ -51,12 +50,11 @@ export const tagAssign: Command = {
   usage: 'TAG CONNECTION [--json]',
   help: 'Adds a tag to a connection. If the connection already has the tag, nothing changes.',
   args: [2, 2],
-  async run({ args: [id = '', cid = ''], withApi, print, say }) {
-    readId('tag', id)
-    readId('connection', cid)
+  takes: ['tag', 'connection'],
+  async run({ args: [id = '', cid = ''], called, withApi, print, say }) {
     const connection = await withApi((api) => api.tags.assign({ id, cid }))
     print(connection, [])
-    say(`"${shown(connection.name)}" has the tag ${id}.`)
+    say(`"${shown(connection.name)}" has the tag ${called(id)}.`)
   },
 }
 
@@ -64,11 +62,10 @@ export const tagUnassign: Command = {
   usage: 'TAG CONNECTION [--json]',
   help: 'Removes a tag from a connection.',
   args: [2, 2],
-  async run({ args: [id = '', cid = ''], withApi, print, say }) {
-    readId('tag', id)
-    readId('connection', cid)
+  takes: ['tag', 'connection'],
+  async run({ args: [id = '', cid = ''], called, withApi, print, say }) {
     await withApi((api) => api.tags.unassign({ id, cid }))
     print({ id, connection_id: cid, state: 'unassigned' }, [])
-    say(`${cid} no longer has the tag ${id}.`)
+    say(`${called(cid)} no longer has the tag ${called(id)}.`)
   },
 }

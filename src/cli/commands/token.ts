@@ -59,5 +59,5 @@ export const tokenRevoke = deleteCommand({
   help: 'Revokes an API token. From the next request on, the token is rejected.',
   work: (api, id) => api.apiTokens.delete({ id }),
   state: 'revoked',
-  done: (id) => `Revoked ${id}.`,
+  done: (token) => `Revoked ${token}.`,
 })

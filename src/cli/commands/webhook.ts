@@ -79,7 +79,7 @@ ${HELP}`,
 export const webhookUpdate = updateCommand({
   kind: 'webhook',
   usage:
-    'ID [--url URL | --url-file FILE] [--type TYPE]… [--name NAME] [--private-network] [--no-name] [--no-private-network] [--enable | --pause] [--json]',
+    'WEBHOOK [--url URL | --url-file FILE] [--type TYPE]… [--name NAME] [--private-network] [--no-name] [--no-private-network] [--enable | --pause] [--json]',
   help: `
 Changes a webhook. Settings without an option stay unchanged; --type replaces all types.
 ${HELP}
@@ -102,13 +102,14 @@ const outcome = ({ status, error }: Pick<WebhookTest, 'status' | 'error'>): stri
   status === null ? (error ?? '') : String(status)
 
 export const webhookTest: Command = {
-  usage: 'ID [--json]',
+  usage: 'WEBHOOK [--json]',
   help: `
 Sends an event of the type webhook.test to a webhook and shows the outcome. The command fails if the receiver does not
 answer with a status of 200 to 299.`,
   args: [1, 1],
+  takes: ['webhook'],
   async run({ args: [id = ''], withApi, print, say }) {
-    const result = await byId('webhook', id, () => withApi((api) => api.webhooks.test({ id })))
+    const result = await byId('webhook', () => withApi((api) => api.webhooks.test({ id })))
     print(result, [])
     say(`${result.delivered ? 'Delivered' : 'Not delivered'}: ${outcome(result)}.`)
     return result.delivered ? EXIT.ok : EXIT.failed
@@ -126,11 +127,12 @@ const deliveryRow = (one: WebhookDelivery): string[] => [
 ]
 
 export const webhookDeliveries: Command = {
-  usage: 'ID [--json]',
+  usage: 'WEBHOOK [--json]',
   help: 'Lists the last deliveries of a webhook, newest first, at most 100.',
   args: [1, 1],
+  takes: ['webhook'],
   async run({ args: [id = ''], withApi, print }) {
-    const items = await byId('webhook', id, () =>
+    const items = await byId('webhook', () =>
       withApi((api) => every((query) => api.webhooks.deliveries({ id, ...query }))),
     )
     const heading = ['EVENT', 'TYPE', 'STATE', 'ATTEMPTS', 'STATUS', 'LAST ATTEMPT', 'NEXT ATTEMPT']

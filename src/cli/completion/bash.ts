@@ -25,11 +25,14 @@ const next = ({ next: of }: CompletionPoint) =>
   of.length === 0 ? '' : ` next=${quoted(of.map(({ word }) => word).join(' '))}`
 const words = (list: readonly string[]) => `words=${quoted(list.join(' '))}`
 
+/** What the script does for a value that is not one of several words. */
+const ACTIONS = { file: 'files=1', name: 'names=1', other: ':' } as const
+
 /** Returns a script for `source`. */
 export function bashScript(places: readonly CompletionPoint[]): string {
   const paths = places.map(({ path }) => path).filter((path) => path !== '')
   const values = valuesIn(places).map(({ path, name, value }) => {
-    const action = value === 'file' ? 'files=1' : value === 'other' ? ':' : words(value)
+    const action = typeof value === 'string' ? ACTIONS[value] : words(value)
     return [`${path} ${name}`, action] as const
   })
   const options = places.map(
@@ -38,13 +41,21 @@ export function bashScript(places: readonly CompletionPoint[]): string {
   const args = places
     .map((place) => {
       const own = place.words.length === 0 ? '' : ` ${words(place.words)}`
-      return [place.path, (next(place) + own + (place.file ? ' files=1' : '')).trim()] as const
+      return [
+        place.path,
+        (
+          next(place) +
+          own +
+          (place.file ? ' files=1' : '') +
+          (place.names ? ' names=1' : '')
+        ).trim(),
+      ] as const
     })
     .filter(([, action]) => action !== '')
   return `# Completion of countersignd for bash. For this shell: source <(countersignd completion bash)
 
 _countersignd() {
-  local IFS=$' \\t\\n' current previous place='' step next='' words='' files='' i name
+  local IFS=$' \\t\\n' current previous place='' step next='' words='' files='' names='' i name typed before
   current=\${COMP_WORDS[COMP_CWORD]}
   previous=\${COMP_WORDS[COMP_CWORD - 1]}
   # bash takes --option=value apart.
@@ -77,6 +88,16 @@ ${branches(args).replace(/^/gm, '      ')}
   # What leads on stands right behind the words that led here.
   ((i == COMP_CWORD)) && words="$next $words"
   COMPREPLY=($(compgen -W "$words" -- "$current"))
+  if [[ -n $names ]]; then
+    typed=\${current//[\\"\\'\\\\]/}
+    before=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
+    while IFS= read -r name; do
+      [[ $name == "$typed"* ]] || continue
+      # Inside quotes, bash itself adds what is needed.
+      [[ $current == [\\"\\']* ]] || printf -v name %q "$name"
+      COMPREPLY+=("$name")
+    done < <(countersignd complete-names -- "\${before[@]//[\\"\\'\\\\]/}" 2>/dev/null)
+  fi
   if [[ -n $files ]]; then
     compopt -o filenames 2>/dev/null
     while IFS= read -r name; do

@@ -4,6 +4,9 @@ import type { CompletionPoint, Option } from './places.ts'
 /** Returns a text in single quotes for fish, in which a backslash escapes the next character. */
 const quoted = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`
 
+/** The names that can follow the words before the cursor. */
+const NAMES = quoted('(__countersignd_names)')
+
 const begin = (path: string, where = 'at') =>
   `complete -c countersignd -n ${quoted(`__countersignd_${where} ${quoted(path)}`)}`
 
@@ -11,13 +14,15 @@ function ofOption(path: string, { name, value }: Option): string {
   const long = `${begin(path)} -l ${name.slice(2)}`
   if (value === null) return long
   if (value === 'file') return `${long} -r -F`
+  if (value === 'name') return `${long} -x -a ${NAMES}`
   return value === 'other' ? `${long} -x` : `${long} -x -a ${quoted(value.join(' '))}`
 }
 
-const ofPlace = ({ path, next, options, words, file }: CompletionPoint): string[] => [
+const ofPlace = ({ path, next, options, words, file, names }: CompletionPoint): string[] => [
   ...next.map(({ word, summary }) => `${begin(path, 'right_at')} -a ${word} -d ${quoted(summary)}`),
   ...(words.length === 0 ? [] : [`${begin(path)} -a ${quoted(words.join(' '))}`]),
   ...(file ? [`${begin(path)} -F`] : []),
+  ...(names ? [`${begin(path)} -a ${NAMES}`] : []),
   ...options.map((option) => ofOption(path, option)),
 ]
 
@@ -44,6 +49,13 @@ end
 function __countersignd_right_at
     set -l words (commandline -opc)
     test "$words[2..]" = "$argv[1]"
+end
+
+# The names that can follow the words before the cursor.
+function __countersignd_names
+    set -l words (commandline -opc)
+    set -l option (string match -r -- '^--[^=]+(?==)' (commandline -ct))
+    countersignd complete-names -- $words[2..] $option 2>/dev/null
 end
 
 complete -c countersignd -e

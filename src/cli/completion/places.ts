@@ -5,8 +5,11 @@
  */
 import type { Command, Commands } from '../command.ts'
 
-/** What a position accepts: a file name, one of several words, or a value unknown to the shell. */
-type Value = 'file' | 'other' | readonly string[]
+/**
+ * What a position accepts: a file name, the name of an item, one of several words, or a value
+ * unknown to the shell.
+ */
+type Value = 'file' | 'name' | 'other' | readonly string[]
 
 export interface Option {
   /** The name, including the dashes. */
@@ -21,13 +24,15 @@ interface Usage {
   readonly words: readonly string[]
   /** Whether an argument may be a file. */
   readonly file: boolean
+  /** Whether an argument may be the name of an item. */
+  readonly names: boolean
 }
 
 const isWord = (text: string) => /^[a-z][a-z0-9-]*$/.test(text)
 /** Whether a placeholder stands for a file. `STAMP` is a stamp file. */
 const isFile = (text: string) => /^(\w+_)?FILE$|^STAMP$/.test(text)
 
-function valueOf(placeholder: string): Value {
+function valueOf(placeholder: string): Exclude<Value, 'name'> {
   const parts = placeholder.split('|')
   if (parts.some(isFile)) return 'file'
   return parts.length > 1 && parts.every(isWord) ? parts : 'other'
@@ -39,7 +44,7 @@ function valueOf(placeholder: string): Value {
  * Options that neither the usage line nor the help names are omitted, because only the program
  * itself uses them.
  */
-export function usageOf({ usage, help, options = {} }: Command): Usage {
+export function usageOf({ usage, help, options = {}, takes, takesMore }: Command): Usage {
   const parts = usage
     .replaceAll(/[[\]\u2026]/g, ' ')
     .split(/\s+/)
@@ -50,8 +55,10 @@ export function usageOf({ usage, help, options = {} }: Command): Usage {
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i] as string
     const known = part.startsWith('--') ? options[part.slice(2)] : undefined
-    if (known?.type === 'string') named.set(part, valueOf(parts[++i] ?? ''))
-    else if (known !== undefined) named.set(part, null)
+    if (known?.type === 'string') {
+      const value = valueOf(parts[++i] ?? '')
+      named.set(part, known.takes === undefined ? value : 'name')
+    } else if (known !== undefined) named.set(part, null)
     else if (isWord(part)) words.push(part)
     else {
       const value = valueOf(part)
@@ -63,7 +70,12 @@ export function usageOf({ usage, help, options = {} }: Command): Usage {
     if (!named.has(`--${name}`) && help.includes(`--${name}`))
       named.set(`--${name}`, type === 'string' ? 'other' : null)
   for (const name of ['--help', '--json']) named.set(name, null)
-  return { options: [...named].map(([name, value]) => ({ name, value })), words, file }
+  return {
+    options: [...named].map(([name, value]) => ({ name, value })),
+    words,
+    file,
+    names: (takes ?? takesMore) !== undefined,
+  }
 }
 
 interface NextWord {
@@ -81,6 +93,8 @@ export interface CompletionPoint {
   readonly words: readonly string[]
   /** Whether an argument may be a file. */
   readonly file: boolean
+  /** Whether an argument may be the name of an item. */
+  readonly names: boolean
 }
 
 const HELP: Option = { name: '--help', value: null }
@@ -90,6 +104,7 @@ const BEFORE_ALL: CompletionPoint = {
   options: [HELP, { name: '--version', value: null }],
   words: [],
   file: false,
+  names: false,
 }
 
 /** Returns a name and all its beginnings: `token` and `token create` for `token create`. */
@@ -119,7 +134,8 @@ export async function placesOf(commands: Commands): Promise<CompletionPoint[]> {
   const below = [...paths].map(async (path): Promise<CompletionPoint> => {
     const next = nextOf(path, names)
     const listed = commands[path]
-    if (listed === undefined) return { path, next, options: [HELP], words: [], file: false }
+    if (listed === undefined)
+      return { path, next, options: [HELP], words: [], file: false, names: false }
     return { path, next, ...usageOf(await listed.load()) }
   })
   const first = { ...BEFORE_ALL, next: [...nextOf('', names), ...BEFORE_ALL.next] }

@@ -16,7 +16,8 @@ const table = (name: string, entries: readonly string[]) =>
 
 /** Returns a script for the user's profile. */
 export function powershellScript(places: readonly CompletionPoint[]): string {
-  const values = valuesIn(places).map(({ path, name, value }) =>
+  const values = valuesIn(places)
+  const entries = values.map(({ path, name, value }) =>
     entry(`${path} ${name}`, typeof value === 'string' ? [] : value),
   )
   return `# Completion of countersignd for PowerShell. For this shell: countersignd completion powershell | Out-String | Invoke-Expression
@@ -45,7 +46,16 @@ ${table(
     ),
   ),
 )}
-${table('values', values)}
+${table('values', entries)}
+    $named = @(${places
+      .filter(({ names }) => names)
+      .map(({ path }) => quoted(path))
+      .concat(
+        values
+          .filter(({ value }) => value === 'name')
+          .map(({ path, name }) => quoted(`${path} ${name}`)),
+      )
+      .join(', ')})
     $before = @($commandAst.CommandElements |
         Where-Object { $_.Extent.EndOffset -lt $cursorPosition } |
         ForEach-Object { $_.Extent.Text })
@@ -60,6 +70,18 @@ ${table('values', values)}
         elseif ($wordToComplete.StartsWith('-')) { $options[$place] }
         elseif ($place -ceq "$($before | Select-Object -Skip 1)") { @($next[$place]) + @($arguments[$place]) }
         else { $arguments[$place] }
+    $quote = [string][char]39
+    $quotes = [char]39, [char]34
+    $typed = $wordToComplete.Trim($quotes)
+    $isValue = $values.ContainsKey($valued)
+    if (($named -contains $valued) -or (($named -contains $place) -and -not $isValue -and -not $wordToComplete.StartsWith('-'))) {
+        & countersignd complete-names -- @($before | Select-Object -Skip 1 | ForEach-Object { $_.Trim($quotes) }) 2>$null |
+            Where-Object { $_.StartsWith($typed) } |
+            ForEach-Object {
+                $text = if ($_ -match '^[\\w.-]+$') { $_ } else { $quote + ($_ -replace '[\\x27\\u2018-\\u201b]', '$0$0') + $quote }
+                [System.Management.Automation.CompletionResult]::new($text, $_, 'ParameterValue', $_)
+            }
+    }
     $words |
         Where-Object { $_ -and $_.StartsWith($wordToComplete) } |
         ForEach-Object { [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_) }

@@ -10,7 +10,7 @@ const list = (name: string, items: readonly string[]) => `${name}=(${items.map(q
 /** Returns a word and its description in the format of `_describe`. */
 const described = (word: string, summary: string) => `${word}:${summary}`
 
-function ofPlace({ path, next, options, words, file }: CompletionPoint): string {
+function ofPlace({ path, next, options, words, file, names }: CompletionPoint): string {
   const steps = [
     ...(next.length === 0
       ? []
@@ -26,14 +26,18 @@ function ofPlace({ path, next, options, words, file }: CompletionPoint): string 
     ),
     ...(words.length === 0 ? [] : [list('values', words)]),
     ...(file ? ['files=1'] : []),
+    ...(names ? ['names=1'] : []),
   ]
   return `    ${quoted(path)})\n${steps.map((step) => `      ${step}\n`).join('')}      ;;`
 }
 
+/** What the script does for a value that is not one of several words. */
+const ACTIONS = { file: 'files=1', name: 'names=1', other: ':' } as const
+
 /** Returns the script. */
 export function zshScript(places: readonly CompletionPoint[]): string {
   const values = valuesIn(places).map(({ path, name, value }) => {
-    const action = value === 'file' ? 'files=1' : value === 'other' ? ':' : list('values', value)
+    const action = typeof value === 'string' ? ACTIONS[value] : list('values', value)
     return `    ${quoted(`${path} ${name}`)}) ${action} ;;`
   })
   const paths = places.map(({ path }) => quoted(path)).filter((path) => path !== "''")
@@ -42,8 +46,8 @@ export function zshScript(places: readonly CompletionPoint[]): string {
 
 _countersignd() {
   local current=$words[CURRENT] previous=$words[CURRENT-1] place='' step
-  local -a next options values
-  local -i i files=0
+  local -a next options values before
+  local -i i files=0 names=0
   if [[ $current == --*=* ]]; then
     previous=\${current%%=*}
     compset -P '*='
@@ -70,6 +74,12 @@ ${places.map(ofPlace).join('\n').replace(/^/gm, '    ')}
   # What leads on stands right behind the words that led here.
   ((i == CURRENT && \${#next})) && _describe -t commands command next
   ((\${#values})) && compadd -- $values
+  if ((names)); then
+    before=("\${(@Q)words[2,CURRENT-1]}")
+    [[ $current == --*=* ]] && before+=($previous)
+    values=("\${(@f)$(countersignd complete-names -- "\${(@)before}" 2>/dev/null)}")
+    compadd -- "\${(@)values:#}"
+  fi
   ((files)) && _files
 }
 

@@ -5,6 +5,7 @@
  * sign-in to another account server, for users and machine accounts.
  */
 import type { UnauthenticatedClient } from '../../api/port.ts'
+import { nameWithoutChoice } from '../../api/rest/names.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { newDeviceKeys } from '../../crypto/device-keys.ts'
 import { ID_PREFIX, newId } from '../../crypto/encoding/id.ts'
@@ -71,7 +72,9 @@ export async function enrol(
   const { account, entry, sealKey } =
     (state.meta.get(DRAFT) as Draft | null) ?? (await newDraft(state, keychain, now))
   const code = await codeFor(account)
-  const body = { code, ...names, entry, seal_key: sealKey }
+  const display_name = names.display_name ?? nameWithoutChoice(null)
+  const { device_name, platform } = names
+  const body = { code, display_name, device_name, platform, entry, seal_key: sealKey }
   const made = await door.enrolment.create({ body })
   const [device] = verifyKeyLog(account, [entry]).active
   if (device === undefined || made.account_id !== account || made.device_id !== device.id)
@@ -91,7 +94,7 @@ export async function enrol(
       server: null,
       email: null,
     })
-    rememberName(state, names.display_name)
+    if (names.display_name !== null) rememberName(state, names.display_name)
     rememberServer(state, null)
     state.meta.delete(DRAFT)
     const approved = true

@@ -6,6 +6,7 @@
  */
 import type { SessionTokens } from '../../api/device/enrolment.ts'
 import type { UnauthenticatedClient } from '../../api/port.ts'
+import { nameWithoutChoice } from '../../api/rest/names.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
 import { publicKeys } from '../../crypto/device-keys.ts'
@@ -117,6 +118,7 @@ const presentedAs = ({ device, keys }: Pick<Draft, 'device' | 'keys'>): Presente
 
 /**
  * Presents a device to the server.
+ * @param email the address of the account, which is its name until the user chooses one
  * @throws AppError backend_error if the response is for another account or device
  */
 async function present(
@@ -124,8 +126,10 @@ async function present(
   credential: SignInCredential,
   { device, keys, sealKey }: Presented,
   { account, entry }: Way,
+  email: string | null,
 ): Promise<Made> {
-  const { device_name, platform, display_name } = names
+  const { device_name, platform } = names
+  const display_name = names.display_name ?? nameWithoutChoice(email)
   const made = await shown(credential, (presented) => {
     const body = { ...presented, device_name, platform, seal_key: encodeBase64url(sealKey) }
     return entry === null
@@ -204,7 +208,7 @@ export async function enrolWith(
   const opens = await opensOf(door, credential)
   const { draft, way } = await planned(ground, credential, opens, resetting)
   keepWay(state, draft, way)
-  const made = await present(ground, credential, presentedAs(draft), way)
+  const made = await present(ground, credential, presentedAs(draft), way, opens.email)
   storeSession(keychain, made.session.refresh_token)
   credential.keep()
   state.transaction(() => {
@@ -254,11 +258,15 @@ export async function enrolAgain(
   const own = presentedAs({ device, keys: await identity.keys() })
   // The sealing key may have been renewed since the key log first named the device.
   const presented = { ...own, keys: log?.devices.get(device)?.keys ?? own.keys }
-  const { session } = await present(ground, credential, presented, { account, entry }).catch(
-    (error: unknown) => {
-      throw isRevoked(error) ? wasRevoked(error) : error
-    },
-  )
+  const { session } = await present(
+    ground,
+    credential,
+    presented,
+    { account, entry },
+    identity.email,
+  ).catch((error: unknown) => {
+    throw isRevoked(error) ? wasRevoked(error) : error
+  })
   // A sign-out does not wait for this request, and what it deleted must not be stored again.
   if (deviceSession.identity()?.device !== device) throw leftMeanwhile()
   storeSession(keychain, session.refresh_token)

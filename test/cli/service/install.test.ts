@@ -24,6 +24,7 @@ async function call(machine: Host, verb: Verb, options: Record<string, string | 
     const code = await command.run({
       options,
       args: [],
+      called: (id) => id,
       io: {
         stdout: { write: () => undefined },
         stderr: { write: () => undefined },

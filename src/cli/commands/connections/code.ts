@@ -11,7 +11,7 @@ import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError } from '../../../errors.ts'
 import { byId, noSuch } from '../../by-id.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
-import { optionsOf, textField, valuesOf } from '../../option-fields.ts'
+import { idField, optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
 
@@ -107,7 +107,7 @@ async function guestCode(api: Api, id: string) {
 const ASKED = {
   challenge: textField('challenge'),
   purpose: textField('purpose'),
-  listener: textField('listener'),
+  listener: idField('listener', 'member'),
 }
 
 /**
@@ -154,7 +154,7 @@ function listenerOf({ listener, listener_name, name_source, name_marks }: Shown)
 }
 
 export const codeCommand: Command = {
-  usage: 'ID [--challenge WORD [--purpose TEXT] [--listener USER]] [--json]',
+  usage: 'NAME [--challenge WORD [--purpose TEXT] [--listener USER]] [--json]',
   help: `
 Shows the three words to say now on a connection (con_…) or to a guest (gst_…). The words change every minute.
 
@@ -172,6 +172,7 @@ say yours.
                      the connection has several other members`,
   options: optionsOf(ASKED),
   args: [1, 1],
+  takes: [['guest code', 'connection']],
   async run({ args: [id = ''], options, withApi, print, say }) {
     const asked = askedBy(options)
     const isGuest = id.startsWith('gst_')
@@ -180,8 +181,8 @@ say yours.
         '--challenge can only be used with a connection (con_…), because a guest cannot give a challenge.',
       )
     const code = isGuest
-      ? await byId('guest code', id, () => withApi<Shown>((api) => guestCode(api, id)))
-      : await byId('connection', id, () => withApi<Shown>((api) => connectionCode(api, id, asked)))
+      ? await byId('guest code', () => withApi<Shown>((api) => guestCode(api, id)))
+      : await byId('connection', () => withApi<Shown>((api) => connectionCode(api, id, asked)))
     print(code, code.words)
     const listener = listenerOf(code)
     if (listener !== null)

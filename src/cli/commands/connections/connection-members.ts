@@ -22,9 +22,10 @@ function memberOf({ id, members }: Connection, mid: string): Member {
 }
 
 export const connectionMembers: Command = {
-  usage: 'ID [--json]',
+  usage: 'CONNECTION [--json]',
   help: 'Lists the members of a connection, and the people who are invited to it.',
   args: [1, 1],
+  takes: ['connection'],
   async run({ args: [id = ''], withApi, print }) {
     const { own, members } = await withApi(async (api) => {
       const connection = await readShownConnection(api, id)
@@ -48,12 +49,13 @@ export const connectionMembers: Command = {
 export const connectionRemoveMember: Command = {
   usage: 'CONNECTION MEMBER [--json]',
   help: `
-Removes a member, by the id that "countersignd connection members" shows. Only owners can do this. This device
+Removes a member ("countersignd connection members"). Only owners can do this. This device
 creates a new secret for the other members. The words of the removed member no longer verify on any device that has
 synced. The removed member can only return if an owner invites them again.
 
-If the id is that of an invited account (acc_…) or an invited e-mail address (inv_…), the invitation is withdrawn.`,
+If the member is an invited account or an invited e-mail address, the invitation is withdrawn.`,
   args: [2, 2],
+  takes: ['connection', 'member'],
   async run({ args: [id = '', mid = ''], withApi, print, say }) {
     const member = await withApi(async (api) => {
       const found = memberOf(await readShownConnection(api, id), mid)
@@ -75,15 +77,25 @@ If the id is that of an invited account (acc_…) or an invited e-mail address (
   },
 }
 
+/**
+ * Parses a role.
+ * @throws UsageError
+ */
+function roleOf(text: string | undefined): Member['role'] {
+  if (text === 'owner' || text === 'member') return text
+  throw new UsageError('The role must be owner or member.')
+}
+
 export const connectionRole: Command = {
   usage: 'CONNECTION MEMBER owner|member [--json]',
   help: `
 Changes the role of a person in a connection to owner or to member. Only owners can change roles, invite people and
 remove members. The connection must keep at least one owner.`,
   args: [3, 3],
-  async run({ args: [id = '', mid = '', role = ''], withApi, print, say }) {
-    if (role !== 'owner' && role !== 'member')
-      throw new UsageError('The role must be owner or member.')
+  takes: ['connection', 'member', null],
+  check: ({ args: [, , role] }) => void roleOf(role),
+  async run({ args: [id = '', mid = '', given], withApi, print, say }) {
+    const role = roleOf(given)
     const changed = await withApi(async (api) => {
       memberOf(await readShownConnection(api, id), mid)
       return api.rosters.role({ id, mid, body: { role } })
@@ -183,10 +195,11 @@ const confirm = ({ io }: Invocation, { verb, warning }: Way, target: Target): Pr
   })
 
 const ending = (way: Way, help: string): Command => ({
-  usage: 'ID [--yes] [--json]',
+  usage: 'CONNECTION [--yes] [--json]',
   help,
   options: { yes: { type: 'boolean' } },
   args: [1, 1],
+  takes: ['connection'],
   async run(invocation) {
     const { args, options, withApi, print, say } = invocation
     const [id = ''] = args

@@ -9,7 +9,7 @@ import {
   eitherField,
   flagField,
   idField,
-  listField,
+  idsField,
   optionsOf,
   textField,
   valuesOf,
@@ -24,7 +24,7 @@ import { waitForInvited } from './waiting.ts'
  * @throws AppError `not_found` with the command line's message
  */
 export const readShownConnection = (api: Api, id: string): Promise<Connection> =>
-  byId('connection', id, () => api.connections.read({ id }))
+  byId('connection', () => api.connections.read({ id }))
 
 /** Returns whether a member has joined the connection, and is not only invited. */
 export const isActive = ({ state }: Member): boolean => state === 'active'
@@ -38,7 +38,7 @@ export const connectionList = listCommand({
   help: `
 Lists connections, newest first.
 
-  --tag TAG       list only connections with this tag, by its id ("countersignd tag list")
+  --tag TAG       list only connections with this tag ("countersignd tag list")
   --favorite      list only favourites
   --state STATE   list only connections in this state: pending, active or ended`,
   filters: {
@@ -59,34 +59,35 @@ Lists connections, newest first.
 
 const FIELDS = {
   name: textField('name'),
-  invite: listField('invite'),
+  invite: idsField('invite', ['address', 'person']),
   preset_id: eitherField(idField('preset', 'preset'), flagField('no-preset', null)),
   words: flagField('words', true as const),
 }
 
 export const connectionCreate: Command = {
   usage:
-    '--name NAME [--invite ADDRESS|ACCOUNT]… [--words] [--wait [--timeout TIME]] [--preset ID | --no-preset] [--json]',
+    '--name NAME [--invite ADDRESS|PERSON]… [--words] [--wait [--timeout TIME]] [--preset PRESET | --no-preset] [--json]',
   help: `
 Creates a connection with you as its only member and owner. With --invite, also invites other people to it, like
 "countersignd invite".
 
   --name NAME                a name for the connection, for example the name of the other person. Invited people see
                              this name
-  --invite ADDRESS|ACCOUNT   invite a person, by e-mail address or by the id of an account (acc_…). A person invited
-                             by e-mail address can create an account later. This option can be given several times
+  --invite ADDRESS|PERSON    invite a person, by e-mail address, by the name of a person you follow, or by the id of an
+                             account (acc_…). A person invited by e-mail address can create an account later. This
+                             option can be given several times
   --words                    show four words for each invited person. Say them in person or on a call that you placed.
                              The command waits until the words are typed ("countersignd invite approve --words"), at
                              most 15 minutes. Then both sides are confirmed, as if you had compared the safety number
   --wait                     wait until every invited person is a member and the words can be used, and show each step
                              on the way
   --timeout TIME             ${TIMEOUT_HELP}
-  --preset ID                the preset to use ("countersignd preset list"; default: the default preset)
+  --preset PRESET            the preset to use ("countersignd preset list"; default: the default preset)
   --no-preset                use no preset`,
   options: { ...optionsOf(FIELDS), ...WAIT_OPTIONS },
   args: [0, 0],
   async run(invocation) {
-    const { options, withApi, print, say, json } = invocation
+    const { options, called, withApi, print, say, json } = invocation
     const patienceMs = patienceOf(invocation)
     const { name, invite = [], ...more } = valuesOf(FIELDS, options)
     if (name === undefined)
@@ -119,7 +120,7 @@ Creates a connection with you as its only member and owner. With --invite, also 
       if (words.length > 0) return afterWords({ say, json }, api, words)
       if (invite.length > 0)
         say(
-          `Invited ${invite.join(', ')}. When a person approves the invitation, this device adds them: within seconds if its daemon is connected, or else at its next sync.`,
+          `Invited ${invite.map(called).join(', ')}. When a person approves the invitation, this device adds them: within seconds if its daemon is connected, or else at its next sync.`,
         )
     })
   },
@@ -138,9 +139,10 @@ async function secretOf(api: Api, { id, secret_here, epoch }: Connection): Promi
 }
 
 export const connectionShow: Command = {
-  usage: 'ID [--json]',
+  usage: 'CONNECTION [--json]',
   help: 'Shows one connection: its members, its tags, and whether its secret is on this device.',
   args: [1, 1],
+  takes: ['connection'],
   async run({ args: [id = ''], withApi, print }) {
     const [connection, tags, [secret = '', waits]] = await withApi(async (api) => {
       const read = await readShownConnection(api, id)
@@ -173,29 +175,31 @@ export const connectionShow: Command = {
 }
 
 export const connectionFavorite: Command = {
-  usage: 'ID [--off] [--json]',
+  usage: 'CONNECTION [--off] [--json]',
   help: `
 Marks a connection as one of your favourites. Other members do not see this.
 
   --off   remove the mark`,
   options: { off: { type: 'boolean' } },
   args: [1, 1],
+  takes: ['connection'],
   async run({ args: [id = ''], options, withApi, print }) {
     const favorite = options['off'] !== true
     const marked = await withApi((api) =>
-      byId('connection', id, () => api.connections.favorite({ id, body: { favorite } })),
+      byId('connection', () => api.connections.favorite({ id, body: { favorite } })),
     )
     print(marked, itemLine(marked))
   },
 }
 
 export const connectionRename: Command = {
-  usage: 'ID NAME [--json]',
+  usage: 'CONNECTION NAME [--json]',
   help: 'Renames a connection for you only. Other members do not see the new name.',
   args: [2, 2],
+  takes: ['connection', null],
   async run({ args: [id = '', name = ''], withApi, print }) {
     const renamed = await withApi((api) =>
-      byId('connection', id, () => api.connections.update({ id, body: { name } })),
+      byId('connection', () => api.connections.update({ id, body: { name } })),
     )
     print(renamed, itemLine(renamed))
   },
@@ -210,8 +214,9 @@ After a member has left or a device was revoked, the connection must get a new s
 connection verify. Devices create the new secret by themselves: within seconds if they are connected, or else at their
 next sync. This command does not wait for that.`,
   args: [1, 1],
+  takes: ['connection'],
   async run({ args: [id = ''], withApi, print, say }) {
-    const after = await withApi((api) => byId('connection', id, () => api.rosters.rotate({ id })))
+    const after = await withApi((api) => byId('connection', () => api.rosters.rotate({ id })))
     print(after, [])
     say(
       `"${shown(after.name)}" has a new secret (epoch ${after.epoch}). The other members get it within seconds if their devices are connected, or else at their next sync. Until then, their words do not verify here.`,

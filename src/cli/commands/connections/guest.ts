@@ -1,9 +1,11 @@
+import { inQuotes } from '../../../api/name-text.ts'
 import type { GuestCode } from '../../../api/rest/guest-codes.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
 import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
 import type { Command } from '../../command.ts'
 import { idField, secondsField, textField } from '../../option-fields.ts'
+import { shown, typedName } from '../../table.ts'
 
 export const guestList = listCommand({
   usage: '[--state active|revoked|expired] [--json]',
@@ -33,7 +35,7 @@ the guest, so hand it over in person or through a channel that you trust.
 
   --label LABEL      a name for the guest
   --expires-in 7d    how long the guest code is valid (default: 7d)
-  --for EXTERNAL     the external member who gets the code, by id ("countersignd external list"). The page that the
+  --for EXTERNAL     the external member who gets the code ("countersignd external list"). The page that the
                      link opens shows the name of the external member
 
 On a call, the caller says the words first. The person who was called checks them before saying their own words.`,
@@ -45,12 +47,11 @@ On a call, the caller says the words first. The person who was called checks the
   needed: { label: 'Give --label with a name for the guest.' },
   work(api, body) {
     const create = () => api.guestCodes.create({ body })
-    const { external_member_id: external } = body
-    return external === undefined ? create() : byId('external member', external, create)
+    return body.external_member_id === undefined ? create() : byId('external member', create)
   },
   line: ({ url }) => url,
-  next: ({ id, expires_at }) =>
-    `${id}, valid until ${expires_at}. To see your words for this guest: countersignd code ${id}`,
+  next: ({ id, label, expires_at }) =>
+    `${inQuotes(shown(label))} (${id}), valid until ${expires_at}. To see your words for this guest: countersignd code ${typedName({ id, name: label })}`,
 })
 
 export const guestRevoke = deleteCommand({
@@ -58,7 +59,7 @@ export const guestRevoke = deleteCommand({
   help: 'Revokes a guest code. Its words no longer verify on this device.',
   work: (api, id) => api.guestCodes.delete({ id }),
   state: 'revoked',
-  done: (id) => `Revoked ${id}.`,
+  done: (guest) => `Revoked ${guest}.`,
 })
 
 /** Returns whether an error reports that the mail address is missing. */
@@ -75,7 +76,7 @@ const nowhere = (cause: unknown) =>
   )
 
 export const guestSend: Command = {
-  usage: 'ID [--to ADDRESS] [--json]',
+  usage: 'GUEST [--to ADDRESS] [--json]',
   help: `
 Sends the link of a guest code by mail, through the account server. The code must have been created on this device.
 Anyone who reads the mail can see the words, so it is safer to hand the link over in person. The secret of a guest code
@@ -84,13 +85,16 @@ passes through the account server only if you use this command.
   --to ADDRESS   send the mail to this address (default: the address of the external member)`,
   options: { to: { type: 'string' } },
   args: [1, 1],
+  takes: ['guest code'],
   async run({ args: [id = ''], options: { to }, withApi, print, say }) {
     const body = to === undefined ? {} : { to: String(to) }
     const send = () => withApi((api) => api.guestCodes.send({ id, body }))
-    const guest = await byId('guest code', id, send).catch((error: unknown) => {
+    const guest = await byId('guest code', send).catch((error: unknown) => {
       throw to === undefined && isNowhere(error) ? nowhere(error) : error
     })
     print(guest, [])
-    say(`The link of ${id} was sent. It is valid until ${guest.expires_at}.`)
+    say(
+      `The link of ${inQuotes(shown(guest.label))} was sent. It is valid until ${guest.expires_at}.`,
+    )
   },
 }

@@ -3,7 +3,7 @@ import type { Connection } from '../../../api/rest/connections.ts'
 import type { Invitation } from '../../../api/rest/invitations.ts'
 import { AppError, EXIT } from '../../../errors.ts'
 import { byId, ofAccount } from '../../by-id.ts'
-import type { Api, Command, Invocation } from '../../command.ts'
+import type { Api, Command, Invocation, NamedKind } from '../../command.ts'
 import { isActive, readShownConnection } from './connection.ts'
 import { optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import {
@@ -37,10 +37,10 @@ function followsFrom(made: Invitation, before: Connection): string {
 }
 
 export const inviteCommand: Command = {
-  usage: 'CONNECTION ADDRESS|ACCOUNT [--words] [--wait [--timeout TIME]] [--json]',
+  usage: 'CONNECTION ADDRESS|PERSON [--words] [--wait [--timeout TIME]] [--json]',
   help: `
-Invites a person to a connection, by e-mail address or by the id of an account (acc_…). A person who is invited by
-e-mail address can create the account later. Only owners can invite. The person gets one mail. The invitation is
+Invites a person to a connection, by e-mail address, by the name of a person you follow, or by the id of an account
+(acc_…). A person who is invited by e-mail address can create the account later. Only owners can invite. The person gets one mail. The invitation is
 valid for 14 days, unless the preset of the connection sets another period.
 
 After the person has approved, this device adds them and encrypts the secret for their devices: within seconds if its
@@ -53,6 +53,7 @@ daemon is connected, or else at its next sync. The account server cannot add any
   --timeout TIME   ${TIMEOUT_HELP}`,
   options: { ...WORDS_OPTION, ...WAIT_OPTIONS },
   args: [2, 2],
+  takes: ['connection', ['address', 'person']],
   run(invocation) {
     const { args, options, withApi, print, say, json } = invocation
     const [id = '', whom = ''] = args
@@ -155,13 +156,9 @@ const OVER_SENT: typeof OVER = {
 }
 
 /** Runs an operation on an invitation, and gives its errors the command line's messages. */
-async function answerOf(
-  id: string,
-  over: typeof OVER,
-  work: () => Promise<Invitation>,
-): Promise<Invitation> {
+async function answerOf(over: typeof OVER, work: () => Promise<Invitation>): Promise<Invitation> {
   try {
-    return await byId('invitation', id, work)
+    return await byId('invitation', work)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const message = error.code === 'invalid_state' ? over[error.details.state ?? ''] : undefined
@@ -172,16 +169,18 @@ async function answerOf(
 
 const answer = (of: {
   help: string
+  takes: NamedKind
   over: typeof OVER
   work: (api: Api, id: string) => Promise<Invitation>
   done: (invitation: Invitation, api: Api) => string | Promise<string>
 }): Command => ({
-  usage: 'ID [--json]',
+  usage: 'INVITATION [--json]',
   help: of.help,
   args: [1, 1],
+  takes: [of.takes],
   async run({ args: [id = ''], withApi, print, say }) {
     const { after, text } = await withApi(async (api) => {
-      const answer = await answerOf(id, of.over, () => of.work(api, id))
+      const answer = await answerOf(of.over, () => of.work(api, id))
       return { after: answer, text: await of.done(answer, api) }
     })
     print(after, [])
@@ -215,6 +214,7 @@ const approvedAs = async (invitation: Invitation, api: Api) =>
 
 const approveAlone = answer({
   help: '',
+  takes: 'invitation',
   over: OVER_RECEIVED,
   work: (api, id) => api.invitations.approve({ id }),
   done: approvedAs,
@@ -224,7 +224,7 @@ const approveAndWait = (invocation: Invocation, patienceMs: number): Promise<num
   invocation.withApi(async (api, hasDaemon) => {
     const [id = ''] = invocation.args
     const approve = () => api.invitations.approve({ id })
-    const approved = await answerOf(id, OVER_RECEIVED, approve)
+    const approved = await answerOf(OVER_RECEIVED, approve)
     return waitForWords(invocation, api, { approved, hasDaemon, patienceMs })
   })
 
@@ -238,7 +238,7 @@ const approveByWords = (invocation: Invocation, patienceMs: number | null): Prom
       const { args, print, say } = invocation
       const [id = ''] = args
       const answered = await withFourWords(invocation, prompt, (words) =>
-        answerOf(id, OVER_RECEIVED, () => api.invitations.approve({ id, body: { words } })),
+        answerOf(OVER_RECEIVED, () => api.invitations.approve({ id, body: { words } })),
       )
       if (patienceMs === null) print(answered, [])
       if (answered.state === 'pending')
@@ -253,7 +253,7 @@ const approveByWords = (invocation: Invocation, patienceMs: number | null): Prom
   )
 
 export const inviteApprove: Command = {
-  usage: 'ID [--words] [--wait [--timeout TIME]] [--json]',
+  usage: 'INVITATION [--words] [--wait [--timeout TIME]] [--json]',
   help: `
 Approves an invitation that you received. A device of the inviter then adds you, and your device fetches the
 connection: each within seconds if it is connected, or else at its next sync.
@@ -265,6 +265,7 @@ connection: each within seconds if it is connected, or else at its next sync.
   --timeout TIME   ${TIMEOUT_HELP}`,
   options: { ...WORDS_OPTION, ...WAIT_OPTIONS },
   args: [1, 1],
+  takes: ['invitation'],
   run(invocation) {
     const patienceMs = patienceOf(invocation)
     if (invocation.options['words'] === true) return approveByWords(invocation, patienceMs)
@@ -276,6 +277,7 @@ connection: each within seconds if it is connected, or else at its next sync.
 
 export const inviteDecline = answer({
   help: 'Declines an invitation that you received.',
+  takes: 'invitation',
   over: {
     ...OVER,
     approved:
@@ -287,6 +289,7 @@ export const inviteDecline = answer({
 
 export const inviteWithdraw = answer({
   help: 'Withdraws an invitation that you sent, unless it was already used to join the connection.',
+  takes: 'sent invitation',
   over: OVER_SENT,
   work: (api, id) => api.invitations.withdraw({ id }),
   done: (invitation) => `Withdrew the invitation for ${shown(invitedOf(invitation))}.`,

@@ -28,7 +28,7 @@ your approval.
 
   --title TITLE     the title that the page shows (default: your name)
   --slug SLUG       the end of the address: 3 to 40 characters of a-z, 0-9 and - (default: a random slug)
-  --preset PRESET   the preset for the new connections, by its id (pre_…) (default: the default preset)`,
+  --preset PRESET   the preset for the new connections, by its name or id (default: the default preset)`,
   fields: {
     title: textField('title'),
     slug: textField('slug'),
@@ -55,11 +55,12 @@ const change = (of: {
   work: (api: Api, id: string) => Promise<OpenLink>
   done: (link: OpenLink) => string
 }): Command => ({
-  usage: 'ID [--json]',
+  usage: 'LINK [--json]',
   help: of.help,
   args: [1, 1],
+  takes: ['open link'],
   async run({ args: [id = ''], withApi, print, say }) {
-    const link = await withApi((api) => byId('open link', id, () => of.work(api, id)))
+    const link = await withApi((api) => byId('open link', () => of.work(api, id)))
     print(link, [])
     say(of.done(link))
   },
@@ -78,14 +79,15 @@ export const linkResume = change({
 })
 
 export const linkSlug: Command = {
-  usage: 'ID SLUG [--json]',
+  usage: 'LINK SLUG [--json]',
   help: `
 Gives an open link a new slug (3 to 40 characters of a-z, 0-9 and -) and prints its new address. The old address
 stops working, and other people can then use it.`,
   args: [2, 2],
+  takes: ['open link', null],
   async run({ args: [id = '', slug = ''], withApi, print }) {
     const link = await withApi((api) =>
-      byId('open link', id, () => api.openLinks.slug({ id, body: { slug } })),
+      byId('open link', () => api.openLinks.slug({ id, body: { slug } })),
     )
     print(link, link.url)
   },
@@ -131,12 +133,13 @@ const answer = (of: {
   work: (api: Api, id: string) => Promise<OpenLinkRequest>
   done: (request: OpenLinkRequest) => string
 }): Command => ({
-  usage: 'ID [--json]',
+  usage: 'REQUEST [--json]',
   help: of.help,
   args: [1, 1],
+  takes: ['request'],
   async run({ args: [id = ''], withApi, print, say }) {
     const request = await withApi((api) =>
-      byId('request', id, () => of.work(api, id)).catch((error: unknown) => {
+      byId('request', () => of.work(api, id)).catch((error: unknown) => {
         if (!(error instanceof AppError) || error.code !== 'invalid_state') throw error
         const { code, details, message } = error
         const text = OVER[details.state ?? ''] ?? message

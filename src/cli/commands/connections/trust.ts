@@ -1,7 +1,6 @@
 import { calledOf, someoneOf, inQuotes } from '../../../api/name-text.ts'
 import { every } from '../../../api/cursor.ts'
 import type { TrustCard } from '../../../api/rest/trust-cards.ts'
-import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError } from '../../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
 import { inviteeOf } from './first-contact.ts'
@@ -17,12 +16,9 @@ const notFollowed = () =>
 
 /**
  * Runs a function on a followed account.
- *
- * If the text cannot be an account id, no request is sent.
  * @throws AppError `not_found`
  */
-async function ofFollowed<T>(id: string, work: () => Promise<T>): Promise<T> {
-  if (!isId(ID_PREFIX.account, id)) throw notFollowed()
+async function ofFollowed<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -98,7 +94,7 @@ were replaced, until you use "countersignd trust dismiss".`,
 const FOLLOWING = { note: textField('note') }
 
 export const trustFollow: Command = {
-  usage: 'ADDRESS|ACCOUNT [--note TEXT] [--json]',
+  usage: 'ADDRESS|PERSON [--note TEXT] [--json]',
   help: `
 Follows a person, by an e-mail address that they have confirmed or by the id of their account (acc_…), and shows the
 safety number. From then on, you get a notification when their keys change. To give the person a name of your own,
@@ -107,6 +103,7 @@ use "countersignd trust rename".
   --note TEXT   a note that only you see`,
   options: optionsOf(FOLLOWING),
   args: [1, 1],
+  takes: [['address', 'person']],
   async run({ args: [whom = ''], options, withApi, print, say }) {
     const body = { ...inviteeOf(whom), ...valuesOf(FOLLOWING, options) }
     const card = await withApi((api) => api.trustCards.create({ body }))
@@ -135,9 +132,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
         'Nothing was confirmed. Without a terminal, compare the safety number that "countersignd trust list" shows, then give it with --safety-number.',
       )
     // Fetch the current keys, because the cached ones may be outdated.
-    const card = await withApi((api) =>
-      ofFollowed(id, () => api.trustCards.update({ id, body: {} })),
-    )
+    const card = await withApi((api) => ofFollowed(() => api.trustCards.update({ id, body: {} })))
     const { safety_number } = card
     if (safety_number === null)
       throw new AppError(
@@ -160,7 +155,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
 }
 
 export const trustConfirm: Command = {
-  usage: 'ID [--safety-number DIGITS] [--json]',
+  usage: 'PERSON [--safety-number DIGITS] [--json]',
   help: `
 Confirms the keys of a person you follow. The command shows the safety number, which is the same on both sides, and
 asks whether you have compared it with the person.
@@ -170,6 +165,7 @@ asks whether you have compared it with the person.
                            number`,
   options: { 'safety-number': { type: 'string' } },
   args: [1, 1],
+  takes: ['person'],
   async run(invocation) {
     const { args, options, withApi, print, say } = invocation
     const [id = ''] = args
@@ -177,7 +173,7 @@ asks whether you have compared it with the person.
     const safety_number =
       given === undefined ? await compare(invocation, id) : inGroups(String(given))
     const card = await withApi((api) =>
-      ofFollowed(id, () => api.trustCards.update({ id, body: { confirmed: true, safety_number } })),
+      ofFollowed(() => api.trustCards.update({ id, body: { confirmed: true, safety_number } })),
     )
     print(card, [])
     say(`Confirmed the keys of ${shown(card.display_name)}.`)
@@ -185,28 +181,30 @@ asks whether you have compared it with the person.
 }
 
 export const trustDismiss: Command = {
-  usage: 'ID [--json]',
+  usage: 'PERSON [--json]',
   help: `
 If a person you follow replaces all their devices with their recovery key, the trust list has a line that says so.
 This command hides that line, on this device only. It does not change whether you have confirmed the keys of the
 person.`,
   args: [1, 1],
+  takes: ['person'],
   async run({ args: [id = ''], withApi, print, say }) {
     const body = { recovery_seen: true } as const
-    const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
+    const card = await withApi((api) => ofFollowed(() => api.trustCards.update({ id, body })))
     print(card, [])
     say(`Dismissed: ${shown(card.display_name)} replaced all devices with the recovery key.`)
   },
 }
 
 export const trustUnfollow: Command = {
-  usage: 'ID [--json]',
+  usage: 'PERSON [--json]',
   help: 'Stops following a person, and deletes your note about them and their history.',
   args: [1, 1],
-  async run({ args: [id = ''], withApi, print, say }) {
-    await withApi((api) => ofFollowed(id, () => api.trustCards.delete({ id })))
+  takes: ['person'],
+  async run({ args: [id = ''], called, withApi, print, say }) {
+    await withApi((api) => ofFollowed(() => api.trustCards.delete({ id })))
     print({ id, state: 'unfollowed' }, [])
-    say(`You no longer follow ${id}.`)
+    say(`You no longer follow ${called(id)}.`)
   },
 }
 
@@ -225,25 +223,26 @@ function textOrClear(
 }
 
 export const trustNote: Command = {
-  usage: 'ID TEXT | ID --clear [--json]',
+  usage: 'PERSON TEXT | PERSON --clear [--json]',
   help: `
 Replaces your note about a person you follow.
 
   --clear   delete the note`,
   options: { clear: { type: 'boolean' } },
   args: [1, 2],
+  takes: ['person', null],
   async run({ args: [id = '', text], options, withApi, print }) {
     const body = {
       note: textOrClear(text, options, 'Give the text of the note, or --clear to delete it.'),
     }
-    const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
+    const card = await withApi((api) => ofFollowed(() => api.trustCards.update({ id, body })))
     const note = `${id}  ${shown(nameOf(card))}: ${shown(card.note ?? 'no note')}`
     print(card, [note, ...numberLines(card)])
   },
 }
 
 export const trustRename: Command = {
-  usage: 'ID NAME | ID --clear [--json]',
+  usage: 'PERSON NAME | PERSON --clear [--json]',
   help: `
 Sets a name of your choice for a person you follow. This device shows this name instead of the person's own name.
 The name is stored only on this device.
@@ -251,11 +250,12 @@ The name is stored only on this device.
   --clear   show their own name again`,
   options: { clear: { type: 'boolean' } },
   args: [1, 2],
+  takes: ['person', null],
   async run({ args: [id = '', name], options, withApi, print }) {
     const body = {
       name: textOrClear(name, options, 'Give the name, or --clear to show their own name again.'),
     }
-    const card = await withApi((api) => ofFollowed(id, () => api.trustCards.update({ id, body })))
+    const card = await withApi((api) => ofFollowed(() => api.trustCards.update({ id, body })))
     print(card, [`${id}  ${shown(nameOf(card))}`, ...numberLines(card)])
   },
 }
@@ -273,14 +273,15 @@ const EVENTS = {
 } as const
 
 export const trustHistory: Command = {
-  usage: 'ID [--json]',
+  usage: 'PERSON [--json]',
   help: `
 Shows the history of a person you follow, newest first. The times at which devices were added or revoked come from
 the devices of the person, and are not checked.`,
   args: [1, 1],
+  takes: ['person'],
   async run({ args: [id = ''], withApi, print }) {
     const items = await withApi((api) =>
-      ofFollowed(id, () => every((query) => api.trustCards.history({ id, ...query }))),
+      ofFollowed(() => every((query) => api.trustCards.history({ id, ...query }))),
     )
     print(
       { items },

@@ -104,7 +104,7 @@ function report({ io, print }: Invocation, result: Verification): number {
 
 export const verifyCommand: Command = {
   usage:
-    '[--expect CONNECTION_OR_USER | --public] [WORD WORD WORD] [--json] | --challenge [--expect CONNECTION] [--purpose TEXT]',
+    '[--expect NAME | --public] [WORD WORD WORD] [--json] | --challenge [--expect NAME] [--purpose TEXT]',
   help: `
 Checks three words against all contacts of this device. The check is made on this device. If no words are given,
 they are read from standard input.
@@ -112,7 +112,7 @@ they are read from standard input.
 The caller speaks first. If you were called, say your own words ("countersignd code") only after this command has
 answered "Verified".
 
-  --expect CONNECTION_OR_USER
+  --expect NAME
              accept only the words of this connection (con_…) or of this member of your connections (acc_…). The
              words of another contact are not verified, because that contact is not the person you expect. Wrong
              attempts with and without --expect are counted separately
@@ -120,7 +120,7 @@ answered "Verified".
              print one word for you to say, then ask for the three words of the other side
              ("countersignd code --challenge"). These words are valid only for you: a person who overhears the words
              cannot use them with someone else. You have one attempt; after a failure, run the command again. With
-             --expect CONNECTION, only the words of that connection are accepted
+             --expect NAME, only the words of that connection are accepted
   --purpose TEXT
              with --challenge: the purpose of the words, for example a payment. All characters except letters and
              digits are ignored, so "1.200" and "12.00" are both 1200. Make sure that both sides see the same purpose.
@@ -144,7 +144,7 @@ The answer "Not proven: words from before a change" means that the caller said w
 connection: the device of the caller has not synced since a routine change of the secret.`,
   options: {
     public: { type: 'boolean' },
-    expect: { type: 'string' },
+    expect: { type: 'string', takes: ['connection', 'group member'] },
     challenge: { type: 'boolean' },
     purpose: { type: 'string' },
   },

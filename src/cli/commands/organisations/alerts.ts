@@ -12,7 +12,7 @@ import {
   span,
   eitherField,
   flagField,
-  listField,
+  idsField,
   textField,
 } from '../../option-fields.ts'
 
@@ -71,7 +71,7 @@ const FIELDS = {
   event: textField('event', eventOf),
   threshold: textField('threshold', timesOf),
   window_minutes: textField('window', minutesOf),
-  notify: listField('notify'),
+  notify: idsField('notify', 'organisation member'),
   enabled: flagField('off', false),
 }
 
@@ -91,8 +91,7 @@ const HELP = `
   --threshold N      the number of events at which the alert fires
   --window 10m       the period in which the events are counted: 1 minute to 30 days. The alert fires at most once
                      per period
-  --notify MEMBER    a member who gets a notification, by the id of their account (acc_…); can be given several
-                     times
+  --notify MEMBER    a member who gets a notification; can be given several times
   --off              switch the alert off, so that it does not fire`
 
 const ALL_NEEDED = 'Give --name, --event, --threshold and --window: an alert needs all of them.'
@@ -118,7 +117,7 @@ ${HELP}`,
 export const alertUpdate = updateCommand({
   kind: 'alert',
   usage:
-    'ID [--name NAME] [--event EVENT] [--threshold N] [--window 10m] [--notify MEMBER… | --no-notify] [--on | --off] [--json]',
+    'ALERT [--name NAME] [--event EVENT] [--threshold N] [--window 10m] [--notify MEMBER… | --no-notify] [--on | --off] [--json]',
   help: `
 Changes an alert. Settings without an option stay unchanged. Only owners and admins can do this. When you switch an
 alert on, it also counts the events of the last period (--window) before that time.

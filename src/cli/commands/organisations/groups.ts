@@ -36,7 +36,7 @@ export const groupCreate = createCommand({
 
 export const groupUpdate = updateCommand({
   kind: 'group',
-  usage: 'ID [--name NAME] [--description TEXT | --no-description] [--json]',
+  usage: 'GROUP [--name NAME] [--description TEXT | --no-description] [--json]',
   help: 'Renames a group, or changes its description.',
   fields: {
     ...FIELDS,
@@ -58,12 +58,14 @@ const counted = (count: number) => `${count} member${count === 1 ? '' : 's'}`
 type Change = Api['orgGroups']['addMembers']
 
 const change = (help: string, changeOf: (api: Api) => Change): Command => ({
-  usage: 'ID MEMBER… [--json]',
+  usage: 'GROUP MEMBER… [--json]',
   help,
   args: [2, 1 + MOST_INVITES],
+  takes: ['group'],
+  takesMore: 'organisation member',
   async run({ args: [id = '', ...member_ids], withApi, print, say }) {
     const group = await withApi((api) =>
-      byId('group', id, () => changeOf(api)({ id, body: { member_ids } })),
+      byId('group', () => changeOf(api)({ id, body: { member_ids } })),
     )
     print(group, [])
     say(`"${shown(group.name)}" has ${counted(group.member_count)}.`)
@@ -72,14 +74,14 @@ const change = (help: string, changeOf: (api: Api) => Change): Command => ({
 
 export const groupAdd = change(
   `
-Adds members of the organisation to a group, by the ids of their accounts (acc_…). Accounts that are already in the
+Adds members of the organisation to a group. Accounts that are already in the
 group stay in it. If one of the ids is not a member of the organisation, no member is added.`,
   (api) => api.orgGroups.addMembers,
 )
 
 export const groupRemove = change(
   `
-Removes members from a group, by the ids of their accounts (acc_…). They stay in the organisation. If one of the ids
+Removes members from a group. They stay in the organisation. If one of the ids
 is not a member of the organisation, no member is removed.`,
   (api) => api.orgGroups.removeMembers,
 )

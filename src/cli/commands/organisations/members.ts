@@ -3,13 +3,12 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { every } from '../../../api/cursor.ts'
 import { MOST_INVITES, type OrgGroup, type OrgMember, OrgRole } from '../../../api/rest/org.ts'
-import { isId } from '../../../crypto/encoding/id.ts'
-import { AppError, EXIT } from '../../../errors.ts'
-import { noSuch } from '../../by-id.ts'
+import { EXIT } from '../../../errors.ts'
+import { byId, noSuch } from '../../by-id.ts'
 import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
 import { type Api, type Command, type Io, UsageError } from '../../command.ts'
 import { textField } from '../../option-fields.ts'
-import { shown, table } from '../../table.ts'
+import { shown, table, typedName } from '../../table.ts'
 
 type Invited = Awaited<ReturnType<Api['orgMembers']['bulkInvite']>>
 
@@ -18,39 +17,28 @@ const calledOf = ({ display_name, email, id }: OrgMember): string =>
   shown(display_name ?? email ?? id)
 
 /**
- * Returns a group name in the form in which names are compared.
- *
- * In this form, a name is unique in an organisation.
- */
-const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
-
-/**
- * Finds a group by id or name.
+ * Requires that there is a group with an id, and returns the id.
  * @throws AppError not_found
  */
-function groupIn(groups: readonly OrgGroup[], named: string): OrgGroup {
-  const found =
-    groups.find(({ id }) => id === named) ??
-    groups.find(({ name }) => folded(name) === folded(named))
-  if (found === undefined) throw noSuch('group')
-  return found
+function groupIn(groups: readonly OrgGroup[], id: string): string {
+  if (groups.some((group) => group.id === id)) return id
+  throw noSuch('group')
 }
 
 export const orgMembersCommand: Command = {
-  usage: '[--group ID|NAME] [--json]',
+  usage: '[--group GROUP] [--json]',
   help: `
 Lists the members of the current organisation, newest first, including machine accounts and invited addresses.
 
-  --group ID|NAME   list only the members of this group, by its id or name`,
-  options: { group: { type: 'string' } },
+  --group GROUP   list only the members of this group`,
+  options: { group: { type: 'string', takes: 'group' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
     const { members, groups } = await withApi(async (api) => ({
       groups: await every((query) => api.orgGroups.list(query)),
       members: await every((query) => api.orgMembers.list(query)),
     }))
-    const only =
-      options['group'] === undefined ? null : groupIn(groups, String(options['group'])).id
+    const only = options['group'] === undefined ? null : groupIn(groups, String(options['group']))
     const items = members.filter(({ group_ids }) => only === null || group_ids.includes(only))
     const names = new Map(groups.map(({ id, name }) => [id, name]))
     print(
@@ -162,37 +150,17 @@ of the invitation or member, it replaces the current role. The exit code is 1 if
   },
 }
 
-/**
- * Runs a function on a member.
- *
- * If the text cannot be a member's id, no request is sent.
- * @throws AppError `not_found`
- */
-async function byMember(id: string, work: () => Promise<OrgMember>): Promise<OrgMember> {
-  const none = (cause?: unknown) =>
-    new AppError(
-      'not_found',
-      'There is no member with this id in the current organisation. "countersignd org members" shows the ids.',
-      { cause },
-    )
-  if (!['acc_', 'mem_', 'mch_'].some((prefix) => isId(prefix, id))) throw none()
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof AppError && error.code === 'not_found' ? none(error) : error
-  }
-}
-
 const move = (of: {
   help: string
   work: (api: Api, id: string) => Promise<OrgMember>
   describe: (name: string, member: OrgMember) => string
 }): Command => ({
-  usage: 'ID [--json]',
+  usage: 'MEMBER [--json]',
   help: of.help,
   args: [1, 1],
+  takes: ['organisation member'],
   async run({ args: [id = ''], withApi, print, say }) {
-    const member = await byMember(id, () => withApi((api) => of.work(api, id)))
+    const member = await byId('organisation member', () => withApi((api) => of.work(api, id)))
     print(member, [])
     say(of.describe(calledOf(member), member))
   },
@@ -200,8 +168,7 @@ const move = (of: {
 
 export const orgActivate = move({
   help: `
-Ends the suspension of a member. ID is the id of an account or of an invited address, as "countersignd org members"
-shows it. If an account has confirmed the invited address, the account becomes a member. If the invited address is
+Ends the suspension of a member: an account or an invited address ("countersignd org members"). If an account has confirmed the invited address, the account becomes a member. If the invited address is
 suspended and no account has confirmed it, the address is invited again.`,
   work: (api, id) => api.orgMembers.activate({ id }),
   describe: (name, { state }) =>
@@ -211,8 +178,8 @@ suspended and no account has confirmed it, the address is invited again.`,
 export const orgSuspend = move({
   help: `
 Suspends a member, who then has no access to the organisation until you use "countersignd org activate". The account
-of a suspended person does not change. The tokens and sessions of a suspended machine account are rejected. If ID is
-the id of an invited address, the invitation cannot be used to join. Only owners and admins can suspend other
+of a suspended person does not change. The tokens and sessions of a suspended machine account are rejected. If MEMBER
+is an invited address, the invitation cannot be used to join. Only owners and admins can suspend other
 members. Every member can suspend themselves, which is the way to leave an organisation. The last active owner
 cannot be suspended.`,
   work: (api, id) => api.orgMembers.suspend({ id }),
@@ -240,7 +207,7 @@ export const externalCreate = createCommand({
   usage: '--name NAME [--email ADDRESS] [--phone NUMBER] [--note TEXT] [--json]',
   help: `
 Adds an external member: a person without an account who can get guest codes. To create a guest code for them, use
-"countersignd guest create --for ID". This command sends them no message.
+"countersignd guest create --for EXTERNAL". This command sends them no message.
 
   --name NAME       the name, which the page of their guest codes shows
   --email ADDRESS   the address to which "countersignd guest send" mails the links of their guest codes
@@ -255,13 +222,13 @@ Adds an external member: a person without an account who can get guest codes. To
   needed: { display_name: 'Give --name with the name of the person.' },
   work: (api, body) => api.externalMembers.create({ body }),
   line: ({ id, display_name }) => `${id}  ${shown(display_name)}`,
-  next: ({ id }) =>
-    `To create a guest code for them: countersignd guest create --for ${id} --label LABEL`,
+  next: ({ id, display_name: name }) =>
+    `To create a guest code for them: countersignd guest create --for ${typedName({ id, name })} --label LABEL`,
 })
 
 export const externalDelete = deleteCommand({
   kind: 'external member',
   help: 'Deletes an external member and revokes their guest codes. The words of these codes no longer verify on this device.',
   work: (api, id) => api.externalMembers.delete({ id }),
-  done: (id) => `Deleted ${id} and revoked their guest codes.`,
+  done: (person) => `Deleted ${person} and revoked their guest codes.`,
 })

@@ -165,9 +165,9 @@ function waitForDevice(
 }
 
 export const deviceApprove: Command = {
-  usage: '[ID] [--wait [--timeout TIME]] [--json]',
+  usage: '[DEVICE] [--wait [--timeout TIME]] [--json]',
   help: `
-Approves a new device. If several devices await approval and no ID is given, you choose one from a list.
+Approves a new device. If several devices await approval and no DEVICE is given, you choose one from a list.
 "countersignd login" must be running on the new device. This command asks for the four words that the new device
 shows (without a terminal: on standard input), and prints four different words, which you type on the new device.
 An attempt lasts 15 minutes. At most five attempts in 24 hours are possible.
@@ -186,6 +186,7 @@ new device. If the words are rejected although you typed them correctly, do not 
 operator of the account server.`,
   options: WAIT_OPTIONS,
   args: [0, 1],
+  takes: ['device'],
   run: (invocation) =>
     withPrompt(invocation.io, async (prompt) => {
       const { args, withApi, print, say, json } = invocation
@@ -194,7 +195,7 @@ operator of the account server.`,
       // All steps use one `withApi`, because the random values of the approval exist only in the
       // memory of the daemon, or of this process while it has the state lock.
       return withApi(async (api, hasDaemon) => {
-        const name = await byId('device', id, () => ready(api, invocation, id))
+        const name = await byId('device', () => ready(api, invocation, id))
         const made = await approved(api, invocation, prompt, id, name)
         say(`Almost done. Now type these four words on "${shown(made.device_name)}":`)
         if (patienceMs === null || !json) print({ id, ...made }, made.words)
@@ -226,7 +227,7 @@ key. The safety number does not change, and no contact is warned. At most six re
 }
 
 export const deviceRevoke: Command = {
-  usage: 'ID [--json]',
+  usage: 'DEVICE [--json]',
   help: `
 Revokes a device: its sessions end, and no more data is encrypted for it. If the device awaits approval, the
 approval is declined. To revoke the device that you are using, use "countersignd logout".
@@ -236,10 +237,11 @@ secret cannot be created for one connection, the next sync tries again. Until th
 not verify on this device. If the revoked device has set a recovery key, this key stays valid, and a notice shows what
 to do.`,
   args: [1, 1],
-  async run({ io, args: [id = ''], withApi, print, say }) {
-    await byId('device', id, () => withApi((api) => api.devices.delete({ id })))
+  takes: ['device'],
+  async run({ io, args: [id = ''], called, withApi, print, say }) {
+    await byId('device', () => withApi((api) => api.devices.delete({ id })))
     print({ id, state: 'revoked' }, [])
-    say(`Revoked ${id}.`)
+    say(`Revoked ${called(id)}.`)
     await showNotices({ io, withApi })
   },
 }
@@ -289,5 +291,5 @@ This command cannot end the session of the device that you are using. To sign ou
 embedded account needs no sign-in and has no sessions.`,
   work: (api, id) => api.sessions.delete({ id }),
   state: 'ended',
-  done: (id) => `Ended ${id}. The device can sign in again with "countersignd login".`,
+  done: (session) => `Ended ${session}. The device can sign in again with "countersignd login".`,
 })

@@ -1,6 +1,7 @@
-import { AppError } from '../../../errors.ts'
+import { AppError, EXIT } from '../../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
+import { chooseName } from './own-name.ts'
 import { finishSignIn, signInByMail, type Reset, resetting } from './sign-in-steps.ts'
 
 const SECOND_DEVICE = `
@@ -37,11 +38,13 @@ export async function signIn(
  * @throws UsageError
  */
 export function isMachine({ options }: Invocation): boolean {
-  const { email, machine, 'key-file': keyFile, 'new-code': newCode } = options
+  const { email, machine, name, 'key-file': keyFile, 'new-code': newCode } = options
   if (machine === true) {
     if (email !== undefined) throw new UsageError('--machine signs in with a key. Omit --email.')
     if (newCode !== undefined)
       throw new UsageError('--machine signs in with a key. Omit --new-code.')
+    if (name !== undefined)
+      throw new UsageError('--machine signs in with a key, which has a name. Omit --name.')
     return true
   }
   if (keyFile !== undefined) throw new UsageError('--key-file can only be used with --machine.')
@@ -58,13 +61,16 @@ export const SIGN_IN_OPTIONS = {
 } as const
 
 export const loginCommand: Command = {
-  usage: '--email ADDRESS [--new-code] | --machine [--key-file FILE] [--set-aside] [--json]',
+  usage:
+    '--email ADDRESS [--new-code] [--name NAME] | --machine [--key-file FILE] [--set-aside] [--json]',
   help: `
 Signs this device in to the account server at SVC_BACKEND_URL. From then on, the state folder belongs to that server,
 and the variable is not needed again. If the command is interrupted, run it again to continue.
 
   --email ADDRESS   send a code to this address, then ask for the code (without a terminal: on standard input)
   --new-code        send a new code even if an earlier one is still valid
+  --name NAME       your name, as other people see it, if the account has none yet (at a terminal, the command asks for
+                    it). Without a name, other people see your address
   --machine         sign in as a machine account, with its key
   --key-file FILE   the key file that "countersignd machine create" wrote, of mode 0600
                     (default: the systemd credential countersign-machine-key)
@@ -86,7 +92,7 @@ The first device of an account is signed in immediately. Every other device must
 Until the last step is done, the new device can only read. The words detect a dishonest account server, so type them
 exactly as the other screen shows them. If the approval is interrupted, it starts again with new words. At most five
 attempts in 24 hours are possible.`,
-  options: { ...SIGN_IN_OPTIONS, 'set-aside': { type: 'boolean' } },
+  options: { ...SIGN_IN_OPTIONS, name: { type: 'string' }, 'set-aside': { type: 'boolean' } },
   args: [0, 0],
   run: (invocation) =>
     withPrompt(invocation.io, async (prompt) => {
@@ -94,7 +100,11 @@ attempts in 24 hours are possible.`,
       isMachine(invocation)
       const { setEmbeddedAside } = await import('./set-aside.ts')
       await setEmbeddedAside(invocation, prompt)
-      return signIn(invocation, prompt, null)
+      const code = await signIn(invocation, prompt, null)
+      const { name, machine } = invocation.options
+      if (code === EXIT.ok && machine !== true)
+        await chooseName(invocation, prompt, name === undefined ? undefined : String(name))
+      return code
     }),
 }
 

@@ -10,7 +10,6 @@ import {
   dropKeyFile,
   leftKey,
 } from './machine-key-file.ts'
-import { organisationId } from '../organisations/organisations.ts'
 import { shown } from '../../table.ts'
 
 /** Generates a key on this machine. */
@@ -63,41 +62,41 @@ async function registered(
 }
 
 export const machineCreate: Command = {
-  usage: '--org ID|NAME --name NAME --key-file FILE [--json]',
+  usage: '--org ORGANISATION --name NAME --key-file FILE [--json]',
   help: `
 Creates a machine account in one of your organisations, for a headless daemon or for API tokens. Its key is
 generated on this machine and written to a new file of mode 0600. Only the public key is sent. Without the key
 file, no one can sign in as the machine. If the command fails because the answer of the server is lost, the key stays
 in the file. Then run the same command again: it does not create a second account.
 
-  --org ID|NAME     the organisation, of which you must be an owner or admin. If several organisations have the
-                    same name, give the id
-  --name NAME       the name of the machine
-  --key-file FILE   the new file for the key
+  --org ORGANISATION   the organisation, of which you must be an owner or admin
+  --name NAME          the name of the machine
+  --key-file FILE      the new file for the key
 
 Then run one of these commands on the machine that will use the account:
 "countersignd login --machine --key-file FILE" or "countersignd machine token --key-file FILE".`,
   options: {
-    org: { type: 'string' },
+    org: { type: 'string', takes: 'organisation' },
     name: { type: 'string' },
     'key-file': { type: 'string' },
   },
   args: [0, 0],
-  async run(invocation) {
-    const { options, withApi, print, say } = invocation
-    const { org, name, 'key-file': file } = options
-    if (org === undefined)
-      throw new UsageError('Give --org with the id or name of the organisation.')
+  check({ options: { org, name, 'key-file': file } }) {
+    if (org === undefined) throw new UsageError('Give --org with the organisation.')
     if (name === undefined) throw new UsageError('Give --name with the name of the machine.')
     if (file === undefined || file === '')
       throw new UsageError('Give --key-file with the path of a new file for the key.')
+    requireFolder(String(file))
+    leftKey(String(file))
+  },
+  async run(invocation) {
+    const { options, print, say } = invocation
+    const { org, name, 'key-file': file } = options
     const path = String(file)
-    requireFolder(path)
     const left = leftKey(path)
-    const organisation_id = await withApi((api) => organisationId(api, String(org)))
     const key = left ?? newKey()
     if (left === null) createKeyFile(path, key)
-    const of = { organisation_id, name: String(name), key, isNew: left === null }
+    const of = { organisation_id: String(org), name: String(name), key, isNew: left === null }
     const made = await registered(invocation, path, of)
     const { machine_id: machine, token_endpoint } = made
     // The machine signs its name, so the file must contain the typed name and not the name in the

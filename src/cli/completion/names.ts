@@ -1,0 +1,78 @@
+/** The names that a command line can be completed with, from the words before the cursor. */
+import { comparableName } from '../../crypto/encoding/display-names.ts'
+import { UNSHOWABLE } from '../../crypto/encoding/quoted.ts'
+import type { Api, Command, Commands, Reference } from '../command.ts'
+import { type NamedItem, kindOf } from '../kinds.ts'
+import { kindsOf, referenceAt, resolveNames } from '../references.ts'
+
+/** Returns the command that the first words name, and the words after it; null if there is none. */
+function commandIn(commands: Commands, words: readonly string[]) {
+  for (const length of [3, 2, 1]) {
+    const name = words.slice(0, length).join(' ')
+    const listed = Object.hasOwn(commands, name) ? commands[name] : undefined
+    if (listed !== undefined) return { listed, rest: words.slice(length) }
+  }
+  return null
+}
+
+/** Returns the arguments in these words, and the option whose value comes next; null for none. */
+function placeIn({ options = {} }: Command, words: readonly string[]) {
+  const args: string[] = []
+  let option: string | null = null
+  for (const word of words)
+    // bash takes --option=value apart.
+    if (word === '=') continue
+    else if (option !== null) option = null
+    else if (!word.startsWith('-')) args.push(word)
+    else if (options[word.slice(2)]?.type === 'string') option = word.slice(2)
+  return { args, option }
+}
+
+/** Characters that a name must not have to be typed: unseen ones, and a dash at its begin. */
+const untypable = () => new RegExp(String.raw`^-|\p{Cf}|[${UNSHOWABLE}]`, 'u')
+
+/** The maximum length of a name. */
+const LONGEST = 60
+
+/** Returns what to type for each item: its name, or its id if the name is unsafe or not unique. */
+function typedFor(items: readonly NamedItem[]): string[] {
+  const current = items.filter(({ isPast }) => isPast !== true)
+  const nameOf = ({ names, claims = [] }: NamedItem) => names[0] ?? claims[0] ?? ''
+  const counts = Map.groupBy(current, (item) => comparableName(nameOf(item)))
+  const unsafe = untypable()
+  return current.map((item) => {
+    const name = nameOf(item)
+    const comparable = comparableName(name)
+    const isUnique = comparable !== '' && counts.get(comparable)?.length === 1
+    return isUnique && name.length <= LONGEST && !unsafe.test(name) ? name : item.id
+  })
+}
+
+async function readItems(api: Api, reference: Reference, args: readonly string[]) {
+  const items: NamedItem[] = []
+  for (const kind of kindsOf(reference)) items.push(...(await kindOf(kind).read(api, args)))
+  return items
+}
+
+/**
+ * Returns the names that can follow these words; empty if none can.
+ * @param words the words after the name of the program, up to the word that is completed
+ * @param withApi opens the API; it is called only if names can follow
+ */
+export async function namesAfter(
+  commands: Commands,
+  words: readonly string[],
+  withApi: <T>(work: (api: Api) => Promise<T>) => Promise<T>,
+): Promise<string[]> {
+  const found = commandIn(commands, words)
+  if (found === null) return []
+  const command = await found.listed.load()
+  const { args, option } = placeIn(command, found.rest)
+  const reference =
+    option === null ? referenceAt(command, args.length) : command.options?.[option]?.takes
+  if (reference === undefined) return []
+  return withApi(async (api) => {
+    const resolved = await resolveNames(command, { args, options: {} }, (work) => work(api))
+    return typedFor(await readItems(api, reference, resolved.args))
+  })
+}
