@@ -224,7 +224,7 @@ export function newVerifier(options: {
   ): Promise<readonly string[]> {
     const previous = codes.former(now())
     const ids =
-      expected === null ? previous : previous.filter((id) => expected.connections.includes(id))
+      expected === null ? previous : previous.filter((id) => expected.subjects.includes(id))
     if (ids.length === 0 || isExplained()) return Promise.resolve([])
     const search = searched.then(async () => {
       waited()
