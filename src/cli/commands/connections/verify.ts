@@ -6,9 +6,12 @@ import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError, EXIT } from '../../../errors.ts'
 import { noSuch } from '../../by-id.ts'
 import { verifyAnswer } from './code.ts'
-import { type Colour, coloured } from '../../output.ts'
-import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
+import { type Api, type Command, type Invocation, type Io, UsageError } from '../../command.ts'
+import { withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
+import { hear, instruct, sayBack } from './hearing.ts'
+import { askForWords } from './typed-words.ts'
+import { reportSummary } from './verdict.ts'
 
 type PublicMatch = PublicVerification['matches'][number]
 
@@ -39,20 +42,6 @@ function linesOf(result: PublicVerification): string[] {
   if (!found) return [notFound(result)]
   const warning = 'Several people have these words. Ask for the words of the next minute.'
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(describeMatch(match)))]
-}
-
-/** Returns the exit code. If the words verify, other matches that are inconclusive do not count. */
-function exitOf({ verified, conclusive, matches }: Verification): number {
-  if (!verified) return conclusive ? EXIT.notVerified : EXIT.inconclusive
-  const isSure = matches.some((match) => match.speaker === 'other' && match.conclusive)
-  return isSure ? EXIT.ok : EXIT.inconclusive
-}
-
-/** Yellow is for an inconclusive result. */
-const COLOURS: Readonly<Record<number, Colour>> = {
-  [EXIT.ok]: 'green',
-  [EXIT.notVerified]: 'red',
-  [EXIT.inconclusive]: 'yellow',
 }
 
 /**
@@ -94,20 +83,35 @@ function codeOf(result: PublicVerification) {
   return ambiguous || matches[0]?.kind === 'stamp' ? EXIT.inconclusive : EXIT.ok
 }
 
-/** Prints the answer and returns the exit code. */
-function report({ io, print }: Invocation, result: Verification): number {
-  const exit = exitOf(result)
-  const colour = COLOURS[exit]!
-  print(result, coloured(colour, shown(result.summary), { stream: io.stdout, env: io.env }))
-  return exit
+/** Reads words: one line at a terminal, everything in a script. */
+const typedOrPiped = async (io: Io): Promise<string> =>
+  io.stdin.isTTY === true
+    ? ((await withPrompt(io, (prompt) => askForWords(io, prompt, 'Three words that they say: '))) ??
+      '')
+    : text(Readable.from(io.stdin))
+
+/** Checks words that the user types at a terminal. */
+async function verifyAtTerminal(
+  invocation: Invocation,
+  expected: string | null,
+  check: (words: string) => Promise<Verification>,
+): Promise<number> {
+  instruct(invocation, 'The caller speaks first. Do not say your words yet.')
+  const question = 'Three words that they say: '
+  return withPrompt(invocation.io, async (prompt) => {
+    const heard = await hear(invocation, prompt, { question, expected, check })
+    if (heard.speaker !== null) await sayBack(invocation, heard.speaker)
+    return heard.exit
+  })
 }
 
 export const verifyCommand: Command = {
   usage:
     '[--expect CONNECTION_OR_USER | --public] [WORD WORD WORD] [--json] | --challenge [--expect CONNECTION] [--purpose TEXT]',
   help: `
-Checks three words against all contacts of this device. The check is made on this device. If no words are given,
-they are read from standard input.
+Checks three words against all contacts of this device. The check is made on this device. If no words are given, the
+command asks for them at a terminal, offers similar words if you mistype one, and after "Verified" shows the words
+that you say back. Without a terminal, the words are read from standard input.
 
 The caller speaks first. If you were called, say your own words ("countersignd code") only after this command has
 answered "Verified".
@@ -157,18 +161,24 @@ connection: the device of the caller has not synced since a routine change of th
       throw new UsageError(
         '--public cannot be used with --expect or --challenge, because it looks up the words of strangers.',
       )
-    if (options['challenge'] === true) return report(invocation, await verifyAnswer(invocation))
+    if (options['challenge'] === true)
+      return reportSummary(invocation, await verifyAnswer(invocation))
     const expect = options['expect'] === undefined ? null : expectationOf(String(options['expect']))
-    const given = args.length > 0 ? args.join(' ') : await text(Readable.from(io.stdin))
-    const body = { words: given.trim() }
-    if (options['public'] === true) {
-      const found = await withApi((api) => api.verify.public({ body }))
+    const isPublic = options['public'] === true
+    const check = (words: string) =>
+      withApi((api) =>
+        expect === null
+          ? api.verify.words({ body: { words } })
+          : verifyExpected(api, words, expect),
+      )
+    if (args.length === 0 && io.stdin.isTTY === true && !isPublic)
+      return verifyAtTerminal(invocation, expect === null ? null : 'the expected person', check)
+    const words = (args.length > 0 ? args.join(' ') : await typedOrPiped(io)).trim()
+    if (isPublic) {
+      const found = await withApi((api) => api.verify.public({ body: { words } }))
       print(found, linesOf(found))
       return codeOf(found)
     }
-    const result = await withApi((api) =>
-      expect === null ? api.verify.words({ body }) : verifyExpected(api, body.words, expect),
-    )
-    return report(invocation, result)
+    return reportSummary(invocation, await check(words))
   },
 }
