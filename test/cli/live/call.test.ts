@@ -10,7 +10,7 @@ import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { call } from '../calling.ts'
 import { joinMembers, newCliFixture } from '../cli-fixture.ts'
 import { atRealTerminal, noRealTerminal } from '../real-terminal.ts'
-import { type CommandResult, type Person, terminal } from '../terminal.ts'
+import { type CommandResult, type Person, daemonHere, terminal } from '../terminal.ts'
 
 const WRONG = 'matador carload recede'
 const WORDS = '[a-z]+ [a-z]+ [a-z]+'
@@ -164,8 +164,8 @@ describe('a call between two people', () => {
 
 describe('words on a call', () => {
   /** Returns a device with two guests, whose words it computes as their pages do. */
-  async function withGuests(t: TestContext) {
-    const on = terminal(freshFolder(t))
+  async function withGuests(t: TestContext, stateDir = freshFolder(t)) {
+    const on = terminal(stateDir)
     const guest = async (label: string) => {
       const made = await on(['guest', 'create', '--label', label, '--json'])
       const { id, k } = linkOf(JSON.parse(made.out).url as string)
@@ -189,7 +189,7 @@ describe('words on a call', () => {
       [({ mum }) => mum.says(0)],
       EXIT.ok,
       /^Verified: the words of guest "Mum"\.\n$/,
-      /^The caller speaks first\. Do not say your words yet\.\nThree words that they say: Now say your words: {2}/,
+      /^The caller speaks first\. Do not say your words yet\.\nThree words that they say: If they say that they are someone else, hang up\.\nNow say your words: {2}/,
     ],
     [
       'words of a clock that is a minute ahead',
@@ -306,6 +306,24 @@ describe('words on a call', () => {
     assert.match(err, /Three words are needed, but there are 1\./)
     assert.match(err, /"qqqq" is not on the word list\./)
     assert.match(err, /is not on the word list\. Did you hear:\n {2}1 {2}[a-z]+\n/)
+  })
+
+  it('with a running daemon: the same', async (t) => {
+    const stateDir = freshFolder(t)
+    const daemon = await daemonHere(stateDir)
+    t.after(() => daemon.close())
+    const guests = await withGuests(t, stateDir)
+    const called = await guests.on(['call', 'Mum'], {
+      person: typing(['', '', () => guests.mum.says(0)]),
+    })
+    assert.equal(called.code, EXIT.ok, called.err)
+    // Enter shows the own words again.
+    assert.equal(called.err.match(new RegExp(OWN, 'g'))?.length, 2)
+    const { out } = await guests.on(['code', '--json'])
+    assert.deepEqual(
+      JSON.parse(out).items.map(({ name }: { name: string }) => name),
+      ['Dad', 'Mum'],
+    )
   })
 
   it('in a script: one check and no questions', async (t) => {
@@ -460,7 +478,7 @@ describe('at a real terminal', { skip: noRealTerminal }, () => {
     const { red, green, end } = { red: '\u001b[31m', green: '\u001b[32m', end: '\u001b[39m' }
     for (const shown of [
       `${red}Not verified: no contact of yours has these words now.${end}\r\nAsk for the words once more.\r\n`,
-      `${green}Verified: the words of guest "Mum".${end}\r\nNow say your words:  `,
+      `${green}Verified: the words of guest "Mum".${end}\r\nIf they say that they are someone else, hang up.\r\nNow say your words:  `,
     ])
       assert(screen.includes(shown), screen)
   })

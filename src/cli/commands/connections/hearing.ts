@@ -89,7 +89,11 @@ export async function sayBack(invocation: Invocation, speaker: Match): Promise<v
     const { words, valid_until } = await invocation.withApi((api) =>
       ownCode(api, subjectIdOf(speaker)),
     )
-    instruct(invocation, `Now say your words:  ${toSay(words, valid_until)}`)
+    instruct(
+      invocation,
+      'If they say that they are someone else, hang up.',
+      `Now say your words:  ${toSay(words, valid_until)}`,
+    )
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     instruct(invocation, `You have no words to say back. ${error.message}`)
