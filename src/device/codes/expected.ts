@@ -33,11 +33,16 @@ const isEnded = ({ hold }: ConnectionRow) => hold === 'ended'
  * @throws AppError not_found if the connection, the member or an active guest code is not stored on
  *   this device
  */
-export function expectedBy(state: State, account: string, expect: Expectation): Expected {
+export function expectedBy(
+  state: State,
+  account: string,
+  expect: Expectation,
+  now: number,
+): Expected {
   if ('connection_id' in expect) return anyMember(state, expect.connection_id)
   return 'user_id' in expect
     ? oneMember(state, account, expect.user_id)
-    : oneGuest(state, expect.guest_code_id)
+    : oneGuest(state, expect.guest_code_id, now)
 }
 
 /**
@@ -74,9 +79,9 @@ function anyMember({ connections }: State, id: string): Expected {
   }
 }
 
-function oneGuest({ guests }: State, id: string): Expected {
+function oneGuest({ guests }: State, id: string, now: number): Expected {
   const row = guests.get(id)
-  if (row?.state !== 'active')
+  if (row?.state !== 'active' || row.expires_at <= now)
     throw new AppError(
       'not_found',
       'No active guest code on this device has this id. GET /api/v1/guest-codes lists guest codes.',

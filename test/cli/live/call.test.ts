@@ -23,7 +23,7 @@ function line() {
   const heard = new Map<RegExp, PromiseWithResolvers<string>>()
   const at = (pattern: RegExp) => {
     const known = heard.get(pattern) ?? Promise.withResolvers<string>()
-    // Words that no one waits for need not be said.
+    // Some words have no listener.
     known.promise.catch(() => undefined)
     heard.set(pattern, known)
     return known
@@ -32,14 +32,14 @@ function line() {
     /** Passes on what the screen shows. */
     speak: (seen: string) => {
       for (const pattern of [OWN, ANSWER, CHALLENGE]) {
-        const [, said] = pattern.exec(seen) ?? []
-        if (said !== undefined) at(pattern).resolve(said)
+        const [, words] = pattern.exec(seen) ?? []
+        if (words !== undefined) at(pattern).resolve(words)
       }
     },
     hears: (pattern: RegExp) => at(pattern).promise,
-    /** Ends the waits for words that were never said. */
+    /** Ends the waits for further words. */
     end: () => {
-      for (const pattern of [OWN, ANSWER, CHALLENGE]) at(pattern).reject(new Error('not said'))
+      for (const pattern of [OWN, ANSWER, CHALLENGE]) at(pattern).reject(new Error('no words'))
     },
   }
 }
@@ -163,7 +163,7 @@ describe('a call between two people', () => {
 })
 
 describe('words on a call', () => {
-  /** Returns a device with two guests, whose words it computes as their pages do. */
+  /** Returns a device with two guests, and computes the words as the pages of the guests do. */
   async function withGuests(t: TestContext, stateDir = freshFolder(t)) {
     const on = terminal(stateDir)
     const guest = async (label: string) => {
@@ -270,7 +270,7 @@ describe('words on a call', () => {
       assert.equal(result.code, code, result.err)
       assert.match(result.out, out)
       assert.match(result.err, err)
-      // A person who is called shows the own words to nobody but a proven caller.
+      // A person who is called must not see the own words before the caller is proven.
       if (code !== EXIT.ok && args.length === 1) assert.doesNotMatch(result.err, OWN)
     })
 
@@ -380,8 +380,8 @@ describe('words that cannot be judged', () => {
     [
       'no contacts: no second check',
       {},
-      /^Cannot say: not everything could be checked\.\n$/,
-      /say: You have no contacts yet[^]*This proves nothing, for or against the caller\.\n/,
+      /^Cannot say: you have no contacts yet, so no caller can be recognised\.\n$/,
+      /say: Start with "countersignd guest create"[^]*This proves nothing, for or against the caller\.\n/,
     ],
     [
       'a match that is too old',

@@ -24,8 +24,10 @@ export async function contactsOf(api: Api): Promise<ListedCallee[]> {
   const connections = await every((query) => api.connections.list({ ...query, state: 'active' }))
   const guests = await every((query) => api.guestCodes.list({ ...query, state: 'active' }))
   return [
-    ...connections.map(({ id, name, members }): ListedCallee => {
-      const given = members.filter(({ name_source: source }) => source === 'given')
+    ...connections.map(({ id, name, kind, members }): ListedCallee => {
+      // In a group, the words of any member would verify.
+      const others = kind === 'direct' ? members : []
+      const given = others.filter(({ name_source: source }) => source === 'given')
       return {
         kind: 'connection',
         id,

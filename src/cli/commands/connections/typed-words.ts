@@ -1,4 +1,4 @@
-/** Asks at a terminal for words that the user heard, and offers similar words for a mistyped one. */
+/** Asks for words that the user heard, and offers similar words for a mistyped one. */
 import { threeWords } from '../../../device/codes/typed-words.ts'
 import { AppError } from '../../../errors.ts'
 import type { Io } from '../../command.ts'

@@ -25,8 +25,7 @@ const COLOURS: Readonly<Record<number, Colour>> = {
 }
 
 const WHY: Readonly<Record<Reason, string>> = {
-  nothing_cached:
-    'You have no contacts yet, so no caller can be recognised. Start with "countersignd guest create" or "countersignd connection create".',
+  nothing_cached: 'Start with "countersignd guest create" or "countersignd connection create".',
   secret_missing: 'This device waits for the secret of a connection. Run "countersignd sync".',
   clock_uncertain: 'The clock of this machine may be wrong. Run "countersignd sync".',
   sync_stale: 'The last sync is too old. Run "countersignd sync".',
@@ -35,6 +34,10 @@ const WHY: Readonly<Record<Reason, string>> = {
   connection_ended: 'An owner ended this connection.',
   old_epoch: 'These words are from before a change of the secret.',
 }
+
+/** Returns a verdict in the colour of its exit code. */
+const painted = ({ stdout, env }: Invocation['io'], exit: number, text: string): string =>
+  coloured(COLOURS[exit]!, shown(text), { stream: stdout, env })
 
 /** What a person sees of a result at a terminal. */
 interface TerminalVerdict {
@@ -49,10 +52,12 @@ interface TerminalVerdict {
 
 /** Returns why words do not verify. `expected` is the expected speaker in quotes, or null. */
 function faultOf(result: Verification, expected: string | null): string {
-  const { replayed, echo, old_epoch, conclusive, purpose } = result
+  const { replayed, echo, old_epoch, conclusive, reasons, purpose } = result
   if (old_epoch) return 'these words are from before a change of the secret.'
   if (replayed) return 'these words were used before.'
   if (echo) return 'these are your own words.'
+  if (reasons.includes('nothing_cached'))
+    return 'you have no contacts yet, so no caller can be recognised.'
   if (!conclusive) return 'not everything could be checked.'
   if (purpose !== undefined) return 'the words, the person or the purpose differ.'
   return expected === null
@@ -80,9 +85,8 @@ export function verdictOf(
   expected: string | null = null,
 ): TerminalVerdict {
   const exit = exitOf(result)
-  const paper = { stream: io.stdout, env: io.env }
-  const painted = (text: string) => coloured(COLOURS[exit]!, shown(text), paper)
-  if (exit === EXIT.ok) return { exit, line: painted(result.summary), again: null, end: [] }
+  if (exit === EXIT.ok)
+    return { exit, line: painted(io, exit, result.summary), again: null, end: [] }
   const isWrong = exit === EXIT.notVerified
   const fault = result.verified
     ? 'the words match, but not everything could be checked.'
@@ -92,7 +96,7 @@ export function verdictOf(
     : result.reasons
   return {
     exit,
-    line: painted(`${isWrong ? 'Not verified' : 'Cannot say'}: ${fault}`),
+    line: painted(io, exit, `${isWrong ? 'Not verified' : 'Cannot say'}: ${fault}`),
     again: againOf(result),
     end: isWrong
       ? ['Hang up.', 'Call a number that you know.']
@@ -105,9 +109,12 @@ export function verdictOf(
 }
 
 /** Prints a result with its summary, and returns the exit code. */
-export function reportSummary({ io, print }: Invocation, result: Verification): number {
+export function reportSummary(invocation: Invocation, result: Verification): number {
+  const { io, print } = invocation
   const exit = exitOf(result)
-  const paper = { stream: io.stdout, env: io.env }
-  print(result, coloured(COLOURS[exit]!, shown(result.summary), paper))
+  const line = result.reasons.includes('nothing_cached')
+    ? `Cannot say: ${faultOf(result, null)} ${WHY.nothing_cached}`
+    : result.summary
+  print(result, painted(io, exit, line))
   return exit
 }
