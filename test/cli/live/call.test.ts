@@ -147,12 +147,24 @@ describe('a call between two people', () => {
       ],
       [
         ada.on(['call'], {
-          person: typing([() => c.hears(OWN), 'more', 'pay 12000', () => c.hears(ANSWER)], d),
+          person: typing(
+            // A purpose that is too long does not end the call.
+            [
+              () => c.hears(OWN),
+              'more',
+              'a'.repeat(65),
+              'more',
+              'pay 12000',
+              () => c.hears(ANSWER),
+            ],
+            d,
+          ),
         }),
         d,
       ],
     )
     assert.equal(caller!.code, EXIT.ok, caller!.err)
+    assert.match(called!.err, /The purpose is too long: it has 65 letters and digits/)
     // Ada ends the call instead of trying a second word.
     assert.equal(called!.code, EXIT.notVerified, called!.err)
     assert.match(

@@ -2,7 +2,7 @@
 import { inQuotes } from '../../../api/name-text.ts'
 import type { Match } from '../../../api/rest/verify.ts'
 import { challengeWord } from '../../../device/codes/typed-words.ts'
-import { EXIT } from '../../../errors.ts'
+import { AppError, EXIT } from '../../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { drawChallenge, ownCode, purposeLine } from './code.ts'
@@ -83,16 +83,23 @@ async function goOn(call: Call, speaker: Match): Promise<number> {
   const { invocation, prompt } = call
   // A guest's page has no challenges.
   if (speaker.connection_id === undefined) return EXIT.ok
+  let exit: number = EXIT.ok
   for (;;) {
     instruct(invocation, ...MENU)
     const choice = (await prompt.ask('Next: '))?.toLowerCase() ?? ''
-    if (choice === '') return EXIT.ok
-    if (choice === 'answer') await answer(call, speaker)
-    if (choice !== 'more') continue
-    const purpose = await prompt.ask('What for, such as pay 12000 to 1234: ')
-    if (purpose === null) return EXIT.ok
-    const { exit } = await askForMore(call, speaker.connection_id, purpose)
-    if (exit !== EXIT.ok) return exit
+    if (choice === '') return exit
+    try {
+      if (choice === 'answer') await answer(call, speaker)
+      if (choice !== 'more') continue
+      exit = EXIT.failed
+      const purpose = (await prompt.ask('What for, such as pay 12000 to 1234: ')) ?? ''
+      exit = (await askForMore(call, speaker.connection_id, purpose)).exit
+      if (exit !== EXIT.ok) return exit
+    } catch (error) {
+      // Such as a purpose that is too long. The call goes on.
+      if (!(error instanceof AppError)) throw error
+      instruct(invocation, error.message)
+    }
   }
 }
 
