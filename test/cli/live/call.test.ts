@@ -345,6 +345,11 @@ describe('words on a call', () => {
       [piped.code, piped.out, piped.err],
       [EXIT.ok, 'Verified: the words of guest "Mum".\n', ''],
     )
+    const other = await guests.on(['verify', '--expect', guests.mum.id], {
+      input: guests.dad.says(0),
+    })
+    assert.equal(other.code, EXIT.notVerified)
+    assert.match(other.out, /^Not verified: guest "Mum" does not say these words now\./)
     const { code, err } = await guests.on(['call', 'Mum'])
     assert.equal(code, EXIT.usage)
     assert.match(err, /needs a terminal\. In a script, use "countersignd code"/)

@@ -46,13 +46,14 @@ function linesOf(result: PublicVerification): string[] {
 
 /**
  * Parses the value of `--expect`.
- * @throws UsageError if the text is neither a connection nor an account
+ * @throws UsageError if the text is no connection, account or guest code
  */
 function expectationOf(text: string): Expectation {
   if (isId(ID_PREFIX.connection, text)) return { connection_id: text }
   if (isId(ID_PREFIX.account, text)) return { user_id: text }
+  if (isId(ID_PREFIX.guest, text)) return { guest_code_id: text }
   throw new UsageError(
-    `--expect: "${shown(text)}" is neither the id of a connection (con_…) nor of an account (acc_…). "countersignd connection list" and "countersignd connection members" show these ids.`,
+    `--expect: "${shown(text)}" is neither the id of a connection (con_…) nor of an account (acc_…) or a guest code (gst_…). "countersignd connection list", "countersignd connection members" and "countersignd guest list" show these ids.`,
   )
 }
 
@@ -62,12 +63,12 @@ async function verifyExpected(api: Api, words: string, expect: Expectation): Pro
     return await api.verify.words({ body: { words, expect } })
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'not_found')) throw error
-    throw 'connection_id' in expect
-      ? noSuch('connection')
-      : new AppError(
-          'not_found',
-          'You share no connection with this account. "countersignd connection list" shows your connections.',
-        )
+    if ('connection_id' in expect) throw noSuch('connection')
+    if ('guest_code_id' in expect) throw noSuch('guest code')
+    throw new AppError(
+      'not_found',
+      'You share no connection with this account. "countersignd connection list" shows your connections.',
+    )
   }
 }
 
@@ -107,7 +108,7 @@ async function verifyAtTerminal(
 
 export const verifyCommand: Command = {
   usage:
-    '[--expect CONNECTION_OR_USER | --public] [WORD WORD WORD] [--json] | --challenge [--expect CONNECTION] [--purpose TEXT]',
+    '[--expect CONNECTION_OR_PERSON | --public] [WORD WORD WORD] [--json] | --challenge [--expect CONNECTION] [--purpose TEXT]',
   help: `
 Checks three words against all contacts of this device. The check is made on this device. If no words are given, the
 command asks for them at a terminal, offers similar words if you mistype one, and after "Verified" shows the words
@@ -116,10 +117,10 @@ that you say back. Without a terminal, the words are read from standard input.
 The caller speaks first. If you were called, say your own words ("countersignd code") only after this command has
 answered "Verified".
 
-  --expect CONNECTION_OR_USER
-             accept only the words of this connection (con_…) or of this member of your connections (acc_…). The
-             words of another contact are not verified, because that contact is not the person you expect. Wrong
-             attempts with and without --expect are counted separately
+  --expect CONNECTION_OR_PERSON
+             accept only the words of this connection (con_…), of this member of your connections (acc_…) or of this
+             guest (gst_…). The words of another contact are not verified, because that contact is not the person you
+             expect. Wrong attempts with and without --expect are counted separately
   --challenge
              print one word for you to say, then ask for the three words of the other side
              ("countersignd code --challenge"). These words are valid only for you: a person who overhears the words
