@@ -112,8 +112,11 @@ export const COMMANDS: Commands = {
   ...from(() => import('./commands/connections/verify.ts'), {
     verify: ['verifyCommand', 'Check the three words of a caller'],
   }),
+  ...from(() => import('./commands/connections/call.ts'), {
+    call: ['callCommand', 'Go through a call step by step, as the caller or the person called'],
+  }),
   ...from(() => import('./commands/connections/code.ts'), {
-    code: ['codeCommand', 'Show the words to say on a connection or to a guest'],
+    code: ['codeCommand', 'Show your words for everyone, for a connection or for a guest'],
   }),
   ...from(() => import('./commands/connections/connection.ts'), {
     'connection list': ['connectionList', 'List connections'],

@@ -117,7 +117,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     it('verify with nothing cached: inconclusive', async () => {
       const { code, out } = await cli(['verify', ...WRONG.split(' ')])
       assert.equal(code, EXIT.inconclusive)
-      assert.match(out, /^Inconclusive.*nothing_cached/)
+      assert.match(
+        out,
+        /^Cannot say: you have no contacts yet, so no caller can be recognised\. Start with "countersignd guest create"/,
+      )
     })
 
     it('guest create, list, revoke; code; verify', async () => {
@@ -520,8 +523,9 @@ describe('help and usage', () => {
     [['machine', 'token', '--key-file', 'x', '--scope', 'admin'], /--scope must be read, write or/],
     [['guest', 'create'], /--label/],
     [['connection', 'create'], /--name/],
-    [['code'], /Usage: countersignd code NAME/],
-    [['code', 'a', 'b'], /Usage: countersignd code NAME/],
+    [['code', 'a', 'b'], /Usage: countersignd code \[NAME\]/],
+    [['call'], /"countersignd call" asks questions, so it needs a terminal/],
+    [['call', 'a', 'b'], /Usage: countersignd call \[NAME\]/],
     [['verify', ...Array<string>(13).fill('a')], /Usage: countersignd verify/],
     [['stamp'], /Usage: countersignd stamp FILE/],
     [['stamp', missing], /There is no file ".*missing"/],

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { linkOf, wordsFrom } from '../e2e/peer.ts'
 
 const WRONG = 'matador carload recede'
 const AT = 1_767_225_600_000
@@ -48,7 +49,8 @@ describe('POST /api/v1/verify with "expect"', () => {
     { user_id: `${acc}0` },
     { user_id: acc.toUpperCase() },
     { connection_id: con, user_id: acc },
-    { guest_code_id: newId('gst_', AT) },
+    { guest_code_id: con },
+    { guest_code_id: newId('gst_', AT), connection_id: con },
     { connection_id: con, name: 'Bank' },
   ])
     it(`${JSON.stringify(expect)}: 422`, async () => {
@@ -62,6 +64,7 @@ describe('POST /api/v1/verify with "expect"', () => {
     ['an unknown connection', () => ({ connection_id: con })],
     ['an account that is in no connection', () => ({ user_id: acc })],
     ['the own account', () => ({ user_id: own.account })],
+    ['an unknown guest code', () => ({ guest_code_id: newId('gst_', AT) })],
   ] as const)
     it(`${name}: 404`, async () => {
       const { status, json } = await ask(expect())
@@ -80,6 +83,37 @@ describe('POST /api/v1/verify with "expect"', () => {
     })
     const echo = await ask(expect, own.words)
     assert.deepEqual([echo.json['verified'], echo.json['echo']], [false, true])
+  })
+
+  it('a guest: 200, for the words of this guest alone, until the guest code ends', async () => {
+    const create = async (label: string) => {
+      const body = { label }
+      const { json } = await daemon.request('POST', '/api/v1/guest-codes', { token, body })
+      const { id, k } = linkOf((json as { url: string }).url)
+      const says = () =>
+        wordsFrom({
+          label: 'guest',
+          k,
+          subject: id,
+          speaker: id,
+          window: Math.floor(Date.now() / 60_000),
+        })
+      return { expect: { guest_code_id: id }, id, says }
+    }
+    const [mum, dad] = [await create('Mum'), await create('Dad')]
+    const other = await ask(mum.expect, dad.says())
+    assert.partialDeepStrictEqual(other.json, {
+      verified: false,
+      conclusive: true,
+      matches: [],
+      checked: 1,
+    })
+    assert.match(other.json['summary'] as string, /guest "Mum" does not say these words now/)
+    // The words of the other guest were not used up.
+    for (const { expect, says } of [mum, dad])
+      assert.equal((await ask(expect, says())).json['verified'], true)
+    await daemon.request('DELETE', `/api/v1/guest-codes/${mum.id}`, { token })
+    assert.equal((await ask(mum.expect, mum.says())).status, 404)
   })
 
   it('is rejected by verify/public, so that the server does not see the expected speaker', async () => {

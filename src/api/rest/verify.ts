@@ -79,11 +79,15 @@ export type Match = v.InferOutput<typeof Match>
 /** The speaker that the caller expects. */
 const Expectation = v.pipe(
   v.union(
-    [v.strictObject({ connection_id: id('con_') }), v.strictObject({ user_id: id('acc_') })],
-    'Give either "connection_id" or "user_id", and nothing else.',
+    [
+      v.strictObject({ connection_id: id('con_') }),
+      v.strictObject({ user_id: id('acc_') }),
+      v.strictObject({ guest_code_id: id('gst_') }),
+    ],
+    'Give one of "connection_id", "user_id" and "guest_code_id", and nothing else.',
   ),
   v.description(
-    'Check only the words of this connection, or of this member of your connections. Words of other people count as wrong.',
+    'Check only the words of this connection, of this member of your connections, or of this guest. Words of other people count as wrong.',
   ),
 )
 export type Expectation = v.InferOutput<typeof Expectation>

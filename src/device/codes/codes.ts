@@ -117,6 +117,10 @@ interface OwnSubject {
   latest: { readonly window: number; readonly code: ConnectionCode } | null
 }
 
+/** Whether the subject is a guest code that has expired. */
+const isExpired = ({ expiresAt }: Subject, now: number): boolean =>
+  expiresAt !== null && expiresAt <= now
+
 /** Orders matches by subject, oldest first, so that a check has the same result after a restart. */
 const bySubject = ({ use: { subject: a } }: Hit, { use: { subject: b } }: Hit) =>
   a < b ? -1 : a > b ? 1 : 0
@@ -179,9 +183,7 @@ export function openCodes(
   function hitOf({ id, speaker: bytes, window }: SpokenCode, now: number): Hit | null {
     const subject = readSubject(state, account, id)
     const speaker = subject?.speakers.find((one) => Buffer.from(one.bytes).equals(bytes))
-    if (subject === null || speaker === undefined) return null
-    const { expiresAt } = subject
-    if (expiresAt !== null && expiresAt <= now) return null
+    if (subject === null || speaker === undefined || isExpired(subject, now)) return null
     return hitBy(subject, speaker, window, null)
   }
 
@@ -220,8 +222,8 @@ export function openCodes(
   }
 
   /**
-   * Returns the speakers who have these words in one connection. Checks the own account and the
-   * expected member `user`; if `user` is null, all members.
+   * Returns the speakers who have these words in one connection or guest code. Checks the own
+   * account and the expected member `user`; if `user` is null, all speakers.
    */
   function findIn(
     id: string,
@@ -231,7 +233,8 @@ export function openCodes(
     now: number,
   ): { readonly hits: Hit[]; readonly isChecked: boolean; readonly lack: Lack | null } {
     const subject = readSubject(state, account, id)
-    if (subject === null) return { hits: [], isChecked: false, lack: null }
+    if (subject === null || isExpired(subject, now))
+      return { hits: [], isChecked: false, lack: null }
     const { kc, lack } = keyToCheck(vault, subject)
     if (kc === null) return { hits: [], isChecked: false, lack }
     const { speakers: all } = subject
@@ -280,8 +283,8 @@ export function openCodes(
       return { words: wordsAt(indices).join(' '), ...validity(window) }
     },
 
-    findOf({ connections, user, challenge }, indices, now) {
-      const found = connections.map((id) => findIn(id, user, challenge, indices, now))
+    findOf({ subjects, user, challenge }, indices, now) {
+      const found = subjects.map((id) => findIn(id, user, challenge, indices, now))
       const lacks = found.map(({ lack }) => lack).filter((lack) => lack !== null)
       return {
         hits: found.flatMap(({ hits }) => hits).toSorted(bySubject),

@@ -1,6 +1,6 @@
 /**
- * The speakers that a check expects, resolved to connections. Only these speakers' words are
- * checked.
+ * The speakers that a check expects, resolved to connections or to a guest code. Only these
+ * speakers' words are checked.
  */
 import { inQuotes, someoneOf } from '../../api/name-text.ts'
 import type { Expectation } from '../../api/rest/verify.ts'
@@ -11,8 +11,8 @@ import { type OpenChallenge, unknownConnection } from './challenges.ts'
 import { nameOf } from '../names.ts'
 
 export interface Expected {
-  /** Ids of connections. */
-  readonly connections: readonly string[]
+  /** Ids of connections, or of the one guest code. */
+  readonly subjects: readonly string[]
   /** The one expected member; null for any member. */
   readonly user: string | null
   /** The beginning of a sentence about the words, such as `a member of "Bank" says`. */
@@ -28,14 +28,21 @@ export interface Expected {
 const isEnded = ({ hold }: ConnectionRow) => hold === 'ended'
 
 /**
- * Returns the connections that an expectation names.
+ * Returns the speakers that an expectation names.
  * @param account the own account id
- * @throws AppError not_found if the connection, or the member, is not stored on this device
+ * @throws AppError not_found if the connection, the member or an active guest code is not stored on
+ *   this device
  */
-export function expectedBy(state: State, account: string, expect: Expectation): Expected {
-  return 'connection_id' in expect
-    ? anyMember(state, expect.connection_id)
-    : oneMember(state, account, expect.user_id)
+export function expectedBy(
+  state: State,
+  account: string,
+  expect: Expectation,
+  now: number,
+): Expected {
+  if ('connection_id' in expect) return anyMember(state, expect.connection_id)
+  return 'user_id' in expect
+    ? oneMember(state, account, expect.user_id)
+    : oneGuest(state, expect.guest_code_id, now)
 }
 
 /**
@@ -50,7 +57,7 @@ export function expectedForChallenge(
 ): Expected {
   if (challenge.connection !== null) return { ...anyMember(state, challenge.connection), challenge }
   return {
-    connections: candidates,
+    subjects: candidates,
     user: null,
     says: 'a contact of yours has',
     saysNot: 'no contact of yours has',
@@ -63,11 +70,29 @@ function anyMember({ connections }: State, id: string): Expected {
   const row = connections.get(id)
   if (row === null) throw unknownConnection()
   return {
-    connections: [id],
+    subjects: [id],
     user: null,
     says: `a member of ${inQuotes(row.name)} says`,
     saysNot: `no member of ${inQuotes(row.name)} says`,
     isEnded: isEnded(row),
+    challenge: null,
+  }
+}
+
+function oneGuest({ guests }: State, id: string, now: number): Expected {
+  const row = guests.get(id)
+  if (row?.state !== 'active' || row.expires_at <= now)
+    throw new AppError(
+      'not_found',
+      'No active guest code on this device has this id. GET /api/v1/guest-codes lists guest codes.',
+    )
+  const called = `guest ${inQuotes(row.label)}`
+  return {
+    subjects: [id],
+    user: null,
+    says: `${called} says`,
+    saysNot: `${called} does not say`,
+    isEnded: false,
     challenge: null,
   }
 }
@@ -88,7 +113,7 @@ function oneMember(state: State, account: string, user: string): Expected {
     )
   const called = someoneOf(nameOf({ state, own: account }, user, member.display_name))
   return {
-    connections: rows.map(({ id }) => id),
+    subjects: rows.map(({ id }) => id),
     user,
     says: `${called} says`,
     saysNot: `${called} does not say`,

@@ -197,7 +197,7 @@ export function newVerifier(options: {
       judgeAgain()
     }
     if (challenge !== undefined) return checkAnswer(indices, trying, challenge, waited)
-    const expected = () => (expect === undefined ? null : expectedBy(state, account, expect))
+    const expected = () => (expect === undefined ? null : expectedBy(state, account, expect, now()))
     const find = (at: number) => findBy(expected(), indices, at)
     await indexed(expect, waited)
     if (await refreshed(() => find(now()).hits.length > 0, waited)) await indexed(expect, waited)
@@ -224,7 +224,7 @@ export function newVerifier(options: {
   ): Promise<readonly string[]> {
     const previous = codes.former(now())
     const ids =
-      expected === null ? previous : previous.filter((id) => expected.connections.includes(id))
+      expected === null ? previous : previous.filter((id) => expected.subjects.includes(id))
     if (ids.length === 0 || isExplained()) return Promise.resolve([])
     const search = searched.then(async () => {
       waited()

@@ -5,7 +5,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Expectation, Verification } from '../../../src/api/rest/verify.ts'
-import { BOB, CAROL, CONNECTION, GUEST, ME, WRONG, bench, numbered, type Bench } from '../bench.ts'
+import {
+  BOB,
+  CAROL,
+  CONNECTION,
+  DAY,
+  GUEST,
+  ME,
+  WRONG,
+  bench,
+  numbered,
+  type Bench,
+} from '../bench.ts'
 import { rejects } from '../../rejects.ts'
 
 const FAMILY = numbered('connection', 1)
@@ -23,6 +34,7 @@ const inBank: Expectation = { connection_id: CONNECTION }
 const inFamily: Expectation = { connection_id: FAMILY }
 const isBob: Expectation = { user_id: BOB }
 const isCarol: Expectation = { user_id: CAROL }
+const isGuest: Expectation = { guest_code_id: GUEST }
 
 /** Words by their subject and speaker; a guest speaks those of a guest code. */
 type Speaker = readonly [subject: string, speaker: string]
@@ -46,6 +58,7 @@ describe('an expected speaker', () => {
       null,
     ],
     ['a person, and a guest speaks', isBob, [GUEST, GUEST], null],
+    ['a guest, and a member of a connection speaks', isGuest, [CONNECTION, BOB], null],
   ]
   for (const [name, expect, [subject, speaker], found] of cases)
     it(`${name}: ${found === null ? 'not verified' : 'verified'}`, async (t) => {
@@ -104,6 +117,18 @@ describe('an expected speaker', () => {
       const none = await b.verifier.verify(b.say(CONNECTION, ME), null, { expect })
       assert.deepEqual([none.verified, none.echo, none.matches], [false, false, []])
     })
+
+  it('a guest: their words verify, own words are an echo, and after the expiry no one is expected', async (t) => {
+    const b = known(bench(t))
+    const check = (...words: Speaker) =>
+      b.verifier.verify(b.say(...words), null, { expect: isGuest })
+    const { verified, checked, matches } = await check(GUEST, GUEST)
+    assert.deepEqual([verified, checked, matches[0]?.guest_code_id], [true, 1, GUEST])
+    assert.equal((await check(GUEST, ME)).echo, true)
+    assert.equal((await check(CONNECTION, ME)).echo, false)
+    b.pass(DAY)
+    await rejects('not_found', check(GUEST, GUEST))
+  })
 
   it('used words are reported, with the time', async (t) => {
     const b = known(bench(t))

@@ -14,9 +14,11 @@ import { type Api, type Command, type Invocation, UsageError } from '../../comma
 import { idField, optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
+import { type CodePage, everyonesCodes, watchCodes } from './own-codes.ts'
+import { askForWords } from './typed-words.ts'
 
 /** Returns a purpose in the wording that both people compare. */
-const purposeLine = (purpose: string): string =>
+export const purposeLine = (purpose: string): string =>
   purpose === '' ? 'no purpose' : `the purpose "${shown(purpose)}"`
 
 /**
@@ -31,11 +33,12 @@ function connectionOf(expected: string | undefined): string | null {
   )
 }
 
-async function drawn(
-  { withApi, options }: Invocation,
+/** Draws a challenge for a connection; null if every connection may answer. */
+export async function drawChallenge(
+  { withApi }: Pick<Invocation, 'withApi'>,
   connection_id: string | null,
+  purpose: string,
 ): Promise<Challenge> {
-  const purpose = String(options['purpose'] ?? '')
   const of = connection_id === null ? {} : { connection_id }
   try {
     return await withApi((api) => api.verify.challenge({ body: { ...of, purpose } }))
@@ -44,30 +47,18 @@ async function drawn(
   }
 }
 
-/**
- * Returns whether an error is a typing error: an unknown word, or a wrong number of words.
- *
- * A typing error does not count as an attempt, so the prompt asks again.
- */
-const isSlip = (error: unknown) =>
-  error instanceof AppError && (error.code === 'unknown_word' || error.code === 'word_count')
-
 async function askForAnswer(
   { withApi, io }: Invocation,
   prompt: Prompt,
   challenge_id: string,
 ): Promise<Verification> {
-  for (;;) {
-    const words = await prompt.ask('Three words that they say: ')
-    if (words === null)
-      throw new UsageError('No words were given, so nothing was checked. Run the command again.')
-    try {
-      return await withApi((api) => api.verify.words({ body: { words, challenge_id } }))
-    } catch (error) {
-      if (!prompt.isTerminal || !isSlip(error)) throw error
-      io.stderr.write(`${shown((error as AppError).message)}\n`)
-    }
-  }
+  const question = 'Three words that they say: '
+  const words = prompt.isTerminal
+    ? await askForWords(io, prompt, question)
+    : await prompt.ask(question)
+  if (words === null || words === '')
+    throw new UsageError('No words were given, so nothing was checked. Run the command again.')
+  return withApi((api) => api.verify.words({ body: { words, challenge_id } }))
 }
 
 /**
@@ -82,7 +73,8 @@ export function verifyAnswer(invocation: Invocation): Promise<Verification> {
     )
   const connection = connectionOf(options['expect'] as string | undefined)
   return withPrompt(io, async (prompt) => {
-    const { id, word, purpose } = await drawn(invocation, connection)
+    const asked = String(options['purpose'] ?? '')
+    const { id, word, purpose } = await drawChallenge(invocation, connection, asked)
     // The word is shown even with --json, because the other person needs it to answer.
     io.stderr.write(
       `Say this word: ${word}\nThe other side must enter it with ${purposeLine(purpose)}. Ask whether they see the same purpose.\n`,
@@ -141,6 +133,19 @@ async function connectionCode(api: Api, id: string, asked: ReturnType<typeof ask
 type Shown = Omit<Code, 'connection_id'>
 
 /**
+ * Returns the own words for a connection (con_…) or a guest (gst_…).
+ * @throws AppError `not_found`, and the errors of the route
+ */
+export const ownCode = (
+  api: Api,
+  id: string,
+  asked: ReturnType<typeof askedBy> = {},
+): Promise<Shown> =>
+  id.startsWith(ID_PREFIX.guest)
+    ? byId('guest code', () => guestCode(api, id))
+    : byId('connection', () => connectionCode(api, id, asked))
+
+/**
  * Returns the listener for a sentence, in the form that `verify` uses.
  *
  * Null if the words are for every listener.
@@ -153,14 +158,25 @@ function listenerOf({ listener, listener_name, name_source, name_marks }: Shown)
     : someoneOf({ display_name: listener_name, name_source, name_marks })
 }
 
+const CALLER_FIRST =
+  'The caller speaks first. If you were called, say your words only after "countersignd verify" has answered "Verified".'
+
+const oneCode = async (api: Api, id: string): Promise<CodePage> => {
+  const answer = await ownCode(api, id)
+  return { answer, lines: [answer.words], valid_until: answer.valid_until }
+}
+
 export const codeCommand: Command = {
-  usage: 'NAME [--challenge WORD [--purpose TEXT] [--listener USER]] [--json]',
+  usage:
+    '[NAME] [--watch] [--json] | NAME --challenge WORD [--purpose TEXT] [--listener USER] [--json]',
   help: `
-Shows the three words to say now on a connection (con_…) or to a guest (gst_…). The words change every minute.
+Shows the three words to say now on a connection (con_…) or to a guest (gst_…). Without a name, shows your words for
+all connections and guests. The words change every minute.
 
 The caller speaks first. If you were called, check the words of the caller with "countersignd verify" before you
 say yours.
 
+  --watch            show the new words each minute, until you press Ctrl-C
   --challenge WORD   the word that the other person says to you. "countersignd verify --challenge" shows them this
                      word. With it, your three words are valid only for that person and for one purpose. The
                      challenge word does not have to be kept secret
@@ -170,27 +186,37 @@ say yours.
                      confidential
   --listener USER    with --challenge: the member (acc_…) who said the challenge word. This option is required if
                      the connection has several other members`,
-  options: optionsOf(ASKED),
-  args: [1, 1],
+  options: { ...optionsOf(ASKED), watch: { type: 'boolean' } },
+  args: [0, 1],
   takes: [['guest code', 'connection']],
-  async run({ args: [id = ''], options, withApi, print, say }) {
+  async run(invocation) {
+    const { args, options, withApi, print, say } = invocation
+    const [id] = args
     const asked = askedBy(options)
-    const isGuest = id.startsWith('gst_')
-    if (isGuest && asked.challenge !== undefined)
+    if (asked.challenge !== undefined && id?.startsWith(ID_PREFIX.connection) !== true)
       throw new UsageError(
         '--challenge can only be used with a connection (con_…), because a guest cannot give a challenge.',
       )
-    const code = isGuest
-      ? await byId('guest code', () => withApi<Shown>((api) => guestCode(api, id)))
-      : await byId('connection', () => withApi<Shown>((api) => connectionCode(api, id, asked)))
+    if (options['watch'] === true) {
+      if (asked.challenge !== undefined)
+        throw new UsageError('--watch cannot be used with --challenge.')
+      return watchCodes(invocation, (api) =>
+        id === undefined ? everyonesCodes(api) : oneCode(api, id),
+      )
+    }
+    if (id === undefined) {
+      const { answer, lines, valid_until } = await withApi(everyonesCodes)
+      print(answer, lines)
+      if (valid_until !== null) say(`Valid until ${valid_until}. ${CALLER_FIRST}`)
+      return
+    }
+    const code = await withApi((api) => ownCode(api, id, asked))
     print(code, code.words)
     const listener = listenerOf(code)
     if (listener !== null)
       say(
         `These words are for ${purposeLine(code.purpose ?? '')} and only for ${shown(listener)}. Say the words only if you want exactly this.`,
       )
-    say(
-      `Valid until ${code.valid_until}. The caller speaks first. If you were called, say these words only after "countersignd verify" has answered "Verified".`,
-    )
+    say(`Valid until ${code.valid_until}. ${CALLER_FIRST}`)
   },
 }

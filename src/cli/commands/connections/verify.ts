@@ -6,9 +6,12 @@ import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError, EXIT } from '../../../errors.ts'
 import { noSuch } from '../../by-id.ts'
 import { verifyAnswer } from './code.ts'
-import { type Colour, coloured } from '../../output.ts'
-import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
+import { type Api, type Command, type Invocation, type Io, UsageError } from '../../command.ts'
+import { withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
+import { hear, instruct, sayBack } from './hearing.ts'
+import { askForWords } from './typed-words.ts'
+import { reportSummary } from './verdict.ts'
 
 type PublicMatch = PublicVerification['matches'][number]
 
@@ -41,29 +44,16 @@ function linesOf(result: PublicVerification): string[] {
   return [...(ambiguous ? [warning] : []), ...matches.map((match) => shown(describeMatch(match)))]
 }
 
-/** Returns the exit code. If the words verify, other matches that are inconclusive do not count. */
-function exitOf({ verified, conclusive, matches }: Verification): number {
-  if (!verified) return conclusive ? EXIT.notVerified : EXIT.inconclusive
-  const isSure = matches.some((match) => match.speaker === 'other' && match.conclusive)
-  return isSure ? EXIT.ok : EXIT.inconclusive
-}
-
-/** Yellow is for an inconclusive result. */
-const COLOURS: Readonly<Record<number, Colour>> = {
-  [EXIT.ok]: 'green',
-  [EXIT.notVerified]: 'red',
-  [EXIT.inconclusive]: 'yellow',
-}
-
 /**
  * Parses the value of `--expect`.
- * @throws UsageError if the text is neither a connection nor an account
+ * @throws UsageError if the text is no connection, account or guest code
  */
 function expectationOf(text: string): Expectation {
   if (isId(ID_PREFIX.connection, text)) return { connection_id: text }
   if (isId(ID_PREFIX.account, text)) return { user_id: text }
+  if (isId(ID_PREFIX.guest, text)) return { guest_code_id: text }
   throw new UsageError(
-    `--expect: "${shown(text)}" is neither the id of a connection (con_…) nor of an account (acc_…). "countersignd connection list" and "countersignd connection members" show these ids.`,
+    `--expect: "${shown(text)}" is neither the id of a connection (con_…) nor of an account (acc_…) or a guest code (gst_…). "countersignd connection list", "countersignd connection members" and "countersignd guest list" show these ids.`,
   )
 }
 
@@ -73,12 +63,12 @@ async function verifyExpected(api: Api, words: string, expect: Expectation): Pro
     return await api.verify.words({ body: { words, expect } })
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'not_found')) throw error
-    throw 'connection_id' in expect
-      ? noSuch('connection')
-      : new AppError(
-          'not_found',
-          'You share no connection with this account. "countersignd connection list" shows your connections.',
-        )
+    if ('connection_id' in expect) throw noSuch('connection')
+    if ('guest_code_id' in expect) throw noSuch('guest code')
+    throw new AppError(
+      'not_found',
+      'You share no connection with this account. "countersignd connection list" shows your connections.',
+    )
   }
 }
 
@@ -94,28 +84,43 @@ function codeOf(result: PublicVerification) {
   return ambiguous || matches[0]?.kind === 'stamp' ? EXIT.inconclusive : EXIT.ok
 }
 
-/** Prints the answer and returns the exit code. */
-function report({ io, print }: Invocation, result: Verification): number {
-  const exit = exitOf(result)
-  const colour = COLOURS[exit]!
-  print(result, coloured(colour, shown(result.summary), { stream: io.stdout, env: io.env }))
-  return exit
+/** Reads words: one line at a terminal, everything in a script. */
+const typedOrPiped = async (io: Io): Promise<string> =>
+  io.stdin.isTTY === true
+    ? ((await withPrompt(io, (prompt) => askForWords(io, prompt, 'Three words that they say: '))) ??
+      '')
+    : text(Readable.from(io.stdin))
+
+/** Checks words that the user types at a terminal. */
+async function verifyAtTerminal(
+  invocation: Invocation,
+  expected: string | null,
+  check: (words: string) => Promise<Verification>,
+): Promise<number> {
+  instruct(invocation, 'The caller speaks first. Do not say your words yet.')
+  const question = 'Three words that they say: '
+  return withPrompt(invocation.io, async (prompt) => {
+    const heard = await hear(invocation, prompt, { question, expected, check })
+    if (heard.speaker !== null) await sayBack(invocation, heard.speaker)
+    return heard.exit
+  })
 }
 
 export const verifyCommand: Command = {
   usage:
     '[--expect NAME | --public] [WORD WORD WORD] [--json] | --challenge [--expect NAME] [--purpose TEXT]',
   help: `
-Checks three words against all contacts of this device. The check is made on this device. If no words are given,
-they are read from standard input.
+Checks three words against all contacts of this device. The check is made on this device. If no words are given, the
+command asks for them at a terminal, offers similar words if you mistype one, and after "Verified" shows the words
+that you say back. Without a terminal, the words are read from standard input.
 
 The caller speaks first. If you were called, say your own words ("countersignd code") only after this command has
 answered "Verified".
 
   --expect NAME
-             accept only the words of this connection (con_…) or of this member of your connections (acc_…). The
-             words of another contact are not verified, because that contact is not the person you expect. Wrong
-             attempts with and without --expect are counted separately
+             accept only the words of this connection (con_…), of this member of your connections (acc_…) or of this
+             guest (gst_…). The words of another contact are not verified, because that contact is not the person you
+             expect. Wrong attempts with and without --expect are counted separately
   --challenge
              print one word for you to say, then ask for the three words of the other side
              ("countersignd code --challenge"). These words are valid only for you: a person who overhears the words
@@ -144,7 +149,7 @@ The answer "Not proven: words from before a change" means that the caller said w
 connection: the device of the caller has not synced since a routine change of the secret.`,
   options: {
     public: { type: 'boolean' },
-    expect: { type: 'string', takes: ['connection', 'group member'] },
+    expect: { type: 'string', takes: ['connection', 'group member', 'guest code'] },
     challenge: { type: 'boolean' },
     purpose: { type: 'string' },
   },
@@ -157,18 +162,24 @@ connection: the device of the caller has not synced since a routine change of th
       throw new UsageError(
         '--public cannot be used with --expect or --challenge, because it looks up the words of strangers.',
       )
-    if (options['challenge'] === true) return report(invocation, await verifyAnswer(invocation))
+    if (options['challenge'] === true)
+      return reportSummary(invocation, await verifyAnswer(invocation))
     const expect = options['expect'] === undefined ? null : expectationOf(String(options['expect']))
-    const given = args.length > 0 ? args.join(' ') : await text(Readable.from(io.stdin))
-    const body = { words: given.trim() }
-    if (options['public'] === true) {
-      const found = await withApi((api) => api.verify.public({ body }))
+    const isPublic = options['public'] === true
+    const check = (words: string) =>
+      withApi((api) =>
+        expect === null
+          ? api.verify.words({ body: { words } })
+          : verifyExpected(api, words, expect),
+      )
+    if (args.length === 0 && io.stdin.isTTY === true && !isPublic)
+      return verifyAtTerminal(invocation, expect === null ? null : 'the expected person', check)
+    const words = (args.length > 0 ? args.join(' ') : await typedOrPiped(io)).trim()
+    if (isPublic) {
+      const found = await withApi((api) => api.verify.public({ body: { words } }))
       print(found, linesOf(found))
       return codeOf(found)
     }
-    const result = await withApi((api) =>
-      expect === null ? api.verify.words({ body }) : verifyExpected(api, body.words, expect),
-    )
-    return report(invocation, result)
+    return reportSummary(invocation, await check(words))
   },
 }
