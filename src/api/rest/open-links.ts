@@ -61,7 +61,7 @@ export const openLinks = {
     method: 'POST',
     path: '/api/v1/open-links',
     by: 'account',
-    errors: ['not_found'],
+    errors: ['not_found', 'invalid_state'],
     body: v.strictObject({
       title: v.optional(
         v.pipe(Title, v.description('The purpose, shown on the page (default: your name).')),

@@ -7,6 +7,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { randomInt } from 'node:crypto'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
+import { nameWithoutChoice } from '../../api/rest/names.ts'
 import type { OpenLink } from '../../api/rest/open-links.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { wordsAt } from '../../crypto/words.ts'
@@ -136,6 +137,25 @@ const namesOf = (db: Kysely<Schema>, account: string) =>
     .executeTakeFirstOrThrow()
 
 /**
+ * Rejects an open link of an account that is still called by its address, because anyone can read
+ * the page.
+ * @throws AppError `invalid_state`
+ */
+async function requireChosenName(trx: Transaction<Schema>, account: string, name: string) {
+  const addresses = await trx
+    .selectFrom('emails')
+    .select('address')
+    .where('account_id', '=', account)
+    .execute()
+  if (addresses.every(({ address }) => name !== nameWithoutChoice(address))) return
+  throw new AppError(
+    'invalid_state',
+    'This account has no name, so the page would show your address to everyone. Choose a name first: PATCH /api/v1/profile ("countersignd profile set --name NAME").',
+    { details: { state: 'no_name' } },
+  )
+}
+
+/**
  * Returns the names from which to make a slug: the account's handle, if any, then its display name.
  */
 const wanted = ({ display_name, handle }: { display_name: string; handle: string | null }) =>
@@ -197,6 +217,7 @@ export const openLinks = ({ db, events, publicUrl, now }: ServiceContext): Servi
         await links.requireRoom(trx, account)
         if (body.slug !== undefined) await requireFree(trx, body.slug)
         const names = await namesOf(trx, account)
+        await requireChosenName(trx, account, names.display_name)
         const at = now()
         const id = newId(PREFIX, at)
         await trx

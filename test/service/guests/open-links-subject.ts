@@ -80,7 +80,8 @@ export async function openLinksSubject(newPlace: () => Promise<Place>) {
 
   const ada = await newPerson()
   /** Enrols a person with a mailbox. */
-  const newReader = async (name: string) => inside(await enrolByMail(server, newAddress(), name))
+  const newReader = async (name: string, email = newAddress()) =>
+    inside(await enrolByMail(server, email, name))
   const bob = await newReader('Bob')
   return {
     subject,

@@ -10,9 +10,10 @@ import { rejects } from '../../rejects.ts'
 const newSlug = () => `s-${newId('', Date.now())}`
 
 export function openLinksSuite(links: () => Links): void {
-  let { ada, bob, newPerson, asMachine, page, asked, link, url, hand, time } = {} as Links
+  let { ada, bob, newPerson, newReader, asMachine, page, asked, link, url, hand, time } =
+    {} as Links
   before(() => {
-    ;({ ada, bob, newPerson, asMachine, page, asked, link, url, hand, time } = links())
+    ;({ ada, bob, newPerson, newReader, asMachine, page, asked, link, url, hand, time } = links())
   })
 
   describe('an open link', () => {
@@ -34,6 +35,15 @@ export function openLinksSuite(links: () => Links): void {
       const second = await link(eve, { title: HOSTILE, slug: newSlug() })
       assert.equal(second.title, HOSTILE)
       assert.deepEqual((await eve.account.openLinks.list({})).items, [second, made])
+    })
+
+    test('is not created while the account is called by its address, which the page would show', async () => {
+      const email = newAddress()
+      const eve = await newReader(email, email)
+      const body = { title: 'Ask me' }
+      await rejects('invalid_state', eve.account.openLinks.create({ body }), { state: 'no_name' })
+      await eve.account.profile.update({ body: { display_name: 'Eve' } })
+      await link(eve, { title: 'Ask me', slug: newSlug() })
     })
 
     test('with a preset deleted at the same moment is not created, or loses the preset', async () => {

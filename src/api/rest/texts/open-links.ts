@@ -15,7 +15,7 @@ export const openLinkTexts: Texts<'openLinks' | 'openLinkRequests'> = {
     create: {
       summary: 'Create an open link: a page on which people can ask to connect',
       description:
-        'The page is public as soon as the call returns. A person who asks there must first confirm an email address, and joins nothing until you approve.',
+        'The page is public as soon as the call returns. A person who asks there must first confirm an email address, and joins nothing until you approve. It returns 409 `invalid_state` (`no_name`) if your account has no name and would be called by its email address.',
       tool: {
         title: 'Create an open link',
         description:
