@@ -62,7 +62,7 @@ test('a backup from before a renewal: the restored device renews again, and gets
   // The original device still runs: it detects the renewal by its copy.
   const atWork = /Another copy of this device's keys is in use/
   assert.match((await ada.on(['sync'])).err, atWork)
-  assert.match((await ada.json('status')).summary, atWork)
+  assert.match((await ada.on(['status'])).out, atWork)
   const { out } = await ada.on(['doctor'])
   assert.match(out, /fail +account +Another copy of this device's keys is in use/)
   assert.match((await ada.on(['device', 'renew'])).err, atWork)

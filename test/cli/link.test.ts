@@ -26,6 +26,8 @@ async function asks(
 test('a link is made, used and deleted', async (t) => {
   const fixture = await newCliFixture(t)
   const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
+  // The page is public, so it needs a name instead of the address.
+  for (const one of [ada, bob]) await one.good(['profile', 'set', '--name', 'A person'])
   const proposed = await ada.json('link', 'suggest')
   assert.match(proposed.slug, /^[a-z0-9-]{3,40}$/)
   assert.deepEqual(await ada.json('link', 'list'), { items: [] })

@@ -164,6 +164,8 @@ describe('an export contains the answers of all routes', () => {
       const get = (path: string) => ask('GET', path)
       const make = (path: string, body?: unknown) => ask('POST', path, body)
 
+      // The page of an open link needs one.
+      await ask('PATCH', '/api/v1/profile', { display_name: 'Owner' })
       const friend = await startDaemon({ SVC_BACKEND_URL: server.address })
       t.after(() => friend.close())
       await signIn(friend, server, 'ada@example.org')

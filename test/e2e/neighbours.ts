@@ -48,6 +48,8 @@ export async function startNeighbours(
       assert(status < 300, `${method} ${path}: ${status} ${text}`)
       return json as Json
     }
+    // The page of an open link needs one.
+    await good('PATCH', '/api/v1/profile', { display_name: name })
     const { user } = await good('GET', '/api/v1/context')
     people.push({ email, id: user.id, stateDir, ask, good, close: () => daemon.close() })
   }

@@ -63,6 +63,8 @@ const PLACES: Readonly<Record<string, (t: TestContext) => Promise<Home>>> = {
 
 /** Creates data of each kind. Returns the ids by the last segment of their collections. */
 async function populate(daemon: TestDaemon): Promise<Map<string, string>> {
+  // The page of an open link needs one.
+  await asOwner(daemon, 'PATCH', '/api/v1/profile', { display_name: 'Ada' })
   await activeOrganisation(daemon)
   await asOwner(daemon, 'PATCH', '/api/v1/preferences', { public_code: true })
   const ids = new Map<string, string>()

@@ -97,7 +97,7 @@ describe('countersignd mcp', () => {
     assert.deepEqual(readdirSync(dir), [])
     // The folder’s lock is free, too.
     const { code, stderr } = await countersignd(['status'], dir)
-    assert.equal(code, EXIT.ok, stderr)
+    assert.equal(code, EXIT.noDaemon, stderr)
   })
 
   it('uses SVC_TOKEN within its scope', async (t) => {

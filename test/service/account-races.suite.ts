@@ -10,6 +10,7 @@ import type { Account } from '../../src/api/port.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { newId } from '../../src/crypto/encoding/id.ts'
 import { AppError } from '../../src/errors.ts'
+import { displayName } from '../../src/service/accounts/account-record.ts'
 import { newReach } from '../../src/service/db/faults.ts'
 import { approved, changeBy, joinMember } from './connections/connecting.ts'
 import { openServiceDatabase, type ServiceDatabase } from './database.ts'
@@ -98,7 +99,10 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
         await end(ada)
         for (const one of await running)
           if (one.status === 'rejected') {
-            assert(one.reason instanceof AppError, String(one.reason))
+            assert(
+              one.reason instanceof AppError,
+              (one.reason as Error).stack ?? String(one.reason),
+            )
             assert(TOO_LATE.includes(one.reason.code), one.reason.message)
           }
       }
@@ -117,6 +121,12 @@ export function accountRacesSuite(name: string, { newPlace, replicas }: Engine):
         ),
         { says: /has just been deleted/ },
       )
+    })
+
+    test('the name of a deleted account is a conflict', async () => {
+      await rejects('conflict', displayName(hand.db, newId('acc_', 1)), {
+        says: /has just been deleted/,
+      })
     })
 
     test('a later in-process call of the deleted account is rejected as invalid_token', async () => {

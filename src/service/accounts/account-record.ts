@@ -8,24 +8,27 @@ import {
   organisationOfMachine,
   organisationsOf,
 } from './active-organisation.ts'
-import { accountGone, notFound } from '../db/faults.ts'
+import { accountGone, justDeleted, notFound } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { plainName } from '../mail/quoting.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** Returns the display name of an account. Throws if the account does not exist. */
+/**
+ * Returns the display name of an account.
+ * @throws AppError `conflict` if the account was deleted meanwhile
+ */
 export async function displayName(db: Kysely<Schema>, account: string): Promise<string> {
   const { display_name: name } = await db
     .selectFrom('accounts')
     .select('display_name')
     .where('id', '=', account)
-    .executeTakeFirstOrThrow()
+    .executeTakeFirstOrThrow(() => justDeleted())
   return name
 }
 
 /**
- * Returns an account's display name in a form that is safe inside a text. Throws if the account
- * does not exist.
+ * Returns an account's display name in a form that is safe inside a text.
+ * @throws AppError `conflict` if the account was deleted meanwhile
  */
 export const quotedName = async (db: Kysely<Schema>, account: string): Promise<string> =>
   plainName(await displayName(db, account))

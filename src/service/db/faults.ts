@@ -18,6 +18,14 @@ export const notFound = (what: string) => new AppError('not_found', `There is no
 /** Returns the error for a request that was running when its account was deleted. */
 export const accountGone = () => new AppError('invalid_token', 'This account was deleted.')
 
+/** Returns the error for a request that names a row which another request has just deleted. */
+export const justDeleted = (cause?: unknown) =>
+  new AppError(
+    'conflict',
+    'An object that this request names has just been deleted. Nothing was changed. Read the current state, then try again.',
+    { cause },
+  )
+
 /** Throws AppError `not_found` for a text that is not an id, so that it never reaches a query. */
 export function requireId(prefix: string, id: string, what: string): void {
   if (!isId(prefix, id)) throw notFound(what)
@@ -73,12 +81,7 @@ export function newReach(isAway: (error: unknown) => boolean) {
     try {
       return await call()
     } catch (cause) {
-      if (isOrphaned(cause))
-        throw new AppError(
-          'conflict',
-          'An object that this request names has just been deleted. Nothing was changed. Read the current state, then try again.',
-          { cause },
-        )
+      if (isOrphaned(cause)) throw justDeleted(cause)
       if (!isAway(cause)) throw cause
       throw new AppError(
         'backend_unavailable',
