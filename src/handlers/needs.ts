@@ -1,10 +1,10 @@
 /**
- * What needs a person on this device: each as a sentence with the command to run.
+ * What needs a person on this device besides the notices: each as a sentence with the command to
+ * run.
  *
  * It is read from this device's own data, as the last sync left it, so it is known offline too.
  */
 import { inQuotes } from '../api/name-text.ts'
-import { noticeTexts } from '../device/sync/notices.ts'
 import type { State } from '../state/state.ts'
 import { keyStatusOf } from '../state/trust.ts'
 
@@ -20,23 +20,20 @@ const counted = (count: number, one: string, many: string, rest: string): string
 
 /** Returns the sentences, the most urgent first. */
 export function needsOf(state: State): string[] {
-  const changed = state.trust
-    .accounts()
-    .flatMap((account) => state.trust.get(account) ?? [])
-    .filter((row) => keyStatusOf(row) === 'changed_unverified')
-  const forked = state.connections.all().filter(({ hold }) => hold === 'roster_forked')
+  const changed = state.trust.all().filter((row) => keyStatusOf(row) === 'changed_unverified')
   return [
-    ...noticeTexts(state),
     ...counted(
       changed.length,
       'A person you follow has',
       'people you follow have',
       'other keys than before. Compare the safety number: countersignd trust list',
     ),
-    ...forked.map(
-      ({ name }) =>
-        `The account server showed two histories of ${inQuotes(name)}. Its words prove nothing now: countersignd connection list`,
-    ),
+    ...state.connections
+      .forked()
+      .map(
+        (name) =>
+          `The account server showed two histories of ${inQuotes(name)}. Its words prove nothing now: countersignd connection list`,
+      ),
     ...counted(
       listed(state, 'invitations', 'pending', 'received '),
       'An invitation',

@@ -113,8 +113,8 @@ const counted = (count: number, what: string) => `${count} ${what}${count === 1 
 
 /** Returns a sentence: which account is in use, where, and how much of it is on this device. */
 function inUse({ state, identity }: LocalDevice, backend: string): string {
-  const guests = state.guests.all().filter((guest) => guest.state === 'active').length
-  const held = `${counted(state.connections.count(), 'connection')} and ${counted(guests, 'guest code')}`
+  const guests = counted(state.guests.countActive(), 'guest code')
+  const held = `${counted(state.connections.count(), 'connection')} and ${guests}`
   if (identity.server !== null) return `Signed in to ${backend}, with ${held} on this device.`
   const name = nameToSign(state)
   const who = name === null ? identity.account : `of ${inQuotes(name)}`
@@ -125,6 +125,7 @@ function ofDevice(device: LocalDevice, refused: string | null, backend: string):
   const { state, sync } = device
   const signedIn = inUse(device, backend)
   const warning = copyWarning(state)
+  const notices = noticeTexts(state)
   return {
     authenticated: refused === null,
     // The account server rejects a revoked device with the same error as an ended session.
@@ -133,8 +134,8 @@ function ofDevice(device: LocalDevice, refused: string | null, backend: string):
     cached_connections: state.connections.count(),
     last_sync_at: sync.lastGoodAt(),
     last_error: lastError(device),
-    needs_you: needsOf(state),
-    notices: noticeTexts(state),
+    needs_you: [...notices, ...needsOf(state)],
+    notices,
     summary: refused ?? (warning === null ? signedIn : `${signedIn} ${warning}`),
   }
 }

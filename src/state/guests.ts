@@ -33,6 +33,10 @@ export function guestRows(db: DatabaseSync, append: Append) {
   )
   const get = statement<GuestRow>(db, `select ${COLUMNS} from guests where id = ?`)
   const all = statement<GuestRow>(db, `select ${COLUMNS} from guests order by id desc`)
+  const countActive = statement<{ n: number }>(
+    db,
+    `select count(*) as n from guests where state = 'active'`,
+  )
   const end = statement(
     db,
     `update guests set state = ?, external_member_id = null, external_member_name = null,
@@ -74,6 +78,7 @@ export function guestRows(db: DatabaseSync, append: Append) {
     get: (id: string): GuestRow | null => get.get(id),
     /** Returns every guest code, newest first. */
     all: (): GuestRow[] => all.all(),
+    countActive: (): number => countActive.get()?.n ?? 0,
     /**
      * Marks a guest code as ended and deletes its external member; returns whether it existed.
      */

@@ -70,12 +70,19 @@ export function trustRows(db: DatabaseSync, append: Append, nameOf: (account: st
        recovered_at = excluded.recovered_at, key_unused = excluded.key_unused`,
   )
   const get = statement<Stored>(db, 'select * from trust where account = ?')
+  const all = statement<Stored>(db, 'select * from trust')
   const accounts = statement<{ account: string }>(db, 'select account from trust')
   const remove = statement(db, 'delete from trust where account = ?')
 
+  const parsed = (row: Stored): TrustRow => ({
+    ...row,
+    confirmed: row.confirmed === 1,
+    key_unused: row.key_unused === 1,
+  })
+
   function read(account: string): TrustRow | null {
     const row = get.get(account)
-    return row && { ...row, confirmed: row.confirmed === 1, key_unused: row.key_unused === 1 }
+    return row && parsed(row)
   }
 
   const card = (account: string) => ({ user_id: account, display_name: nameOf(account) })
@@ -103,6 +110,7 @@ export function trustRows(db: DatabaseSync, append: Append, nameOf: (account: st
           append('trust.confirmed', card(row.account))
       }),
     get: read,
+    all: (): TrustRow[] => all.all().map(parsed),
     /** Returns the ids of all followed accounts. */
     accounts: (): string[] => accounts.all().map(({ account }) => account),
     /** Deletes a row; returns whether it existed. */
