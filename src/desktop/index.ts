@@ -5,7 +5,7 @@ import { namedInvitation } from '../handlers/named.ts'
 import type { Log } from '../log.ts'
 import { sessionBus } from '../runtime/session-bus.ts'
 import type { EventRows } from '../state/events.ts'
-import { systemTimers } from '../webhooks/timers.ts'
+import { systemTimers } from '../runtime/timers.ts'
 import { followForDesktop } from './desktop.ts'
 import { type Names, harmless } from './subjects.ts'
 

@@ -5,7 +5,7 @@ import { type SendOutcome, send } from './send.ts'
 import type { Settings } from './settings.ts'
 import { signedHeaders } from './signature.ts'
 import { NotSent, addressesOf } from './target.ts'
-import type { Timers } from './timers.ts'
+import type { Timers } from '../runtime/timers.ts'
 
 /** How long the resolution of a name may take, in milliseconds. */
 const RESOLVE_MS = 15_000

@@ -16,7 +16,7 @@ import { type EventRow, type EventRows, type ShownEvent, shownEvent } from '../s
 import type { WebhookRow, WebhookRows } from '../state/webhooks.ts'
 import { type Attempted, type Network, attempt } from './attempt.ts'
 import { type Settings, settingsOf } from './settings.ts'
-import type { Timers } from './timers.ts'
+import type { Timers } from '../runtime/timers.ts'
 
 /** How many events are read at once. */
 const BATCH = 200

@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import type { State } from '../state/state.ts'
 import { webhookRows } from '../state/webhooks.ts'
 import { resolveHost } from './resolve.ts'
-import { systemTimers } from './timers.ts'
+import { systemTimers } from '../runtime/timers.ts'
 import { type Webhooks, newWebhooks } from './webhooks.ts'
 
 /**

@@ -8,7 +8,7 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import type { LookupAddress } from 'node:dns'
 import { isIPv6 } from 'node:net'
 import { VERSION } from '../runtime/version.ts'
-import type { Timers } from './timers.ts'
+import type { Timers } from '../runtime/timers.ts'
 
 /** How long a connection and the whole request may take, in milliseconds. */
 const [CONNECT_MS, WHOLE_MS] = [5_000, 15_000]

@@ -1,4 +1,4 @@
-/** Time and chance, as deliveries need them. Tests replace them. */
+/** Time and chance, as work in the background needs them. Tests replace them. */
 export interface Timers {
   /** Returns Unix milliseconds. */
   readonly now: () => number
