@@ -114,7 +114,7 @@ export interface Listed {
 /** Commands by name. */
 export type Commands = Readonly<Record<string, Listed>>
 
-/** The error for a name that several items have (exit code 13). */
+/** The error for a name that several items have (exit code 14). */
 export class AmbiguousNameError extends Error {
   override readonly name = 'AmbiguousNameError'
 }

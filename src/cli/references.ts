@@ -34,7 +34,7 @@ interface Found {
 }
 
 /** Returns the kinds of items that a reference can name. */
-export const kindsOf = (reference: Reference): readonly NamedKind[] =>
+const kindsOf = (reference: Reference): readonly NamedKind[] =>
   typeof reference === 'string' ? [reference] : reference.filter((kind) => kind !== 'address')
 
 const takesAddress = (reference: Reference): boolean =>
@@ -139,14 +139,17 @@ function ambiguous(found: readonly Found[], text: string): AmbiguousNameError {
   )
 }
 
-/** Reads the items of these kinds. */
-async function readAll(
+/**
+ * Reads the items that a reference can name.
+ * @param args the arguments of the command, with ids in place of names
+ */
+export async function readAll(
   api: Api,
-  kinds: readonly NamedKind[],
+  reference: Reference,
   args: readonly string[],
 ): Promise<Found[]> {
   const all: Found[] = []
-  for (const kind of kinds)
+  for (const kind of kindsOf(reference))
     for (const item of await kindOf(kind).read(api, args)) all.push({ kind, item })
   return all
 }
@@ -163,7 +166,7 @@ async function find(
 ): Promise<NamedItem> {
   const kinds = kindsOf(reference)
   if (isWhole(NAMED_KINDS, text)) throw noSuch(kinds[0]!)
-  const all = await readAll(api, kinds, args)
+  const all = await readAll(api, reference, args)
   const found = new Set([...withName(all, text), ...all.filter((one) => isBeginning(one, text))])
   const [only, ...more] = found
   if (only === undefined) throw none(reference, all, text)

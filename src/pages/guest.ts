@@ -2,8 +2,8 @@
  * The page of a guest code. It reads the secret from the fragment in the address bar, asks who
  * called, shows the guest's words and checks the other side's words. The guest's words are in the
  * document only after the guest chose to call, or after the caller's words were accepted. The
- * secret is read once, imported as a key that
- * is not extractable, and overwritten with zeros. It is never logged, sent, or stored as bytes.
+ * secret is read once, imported as a key that is not extractable, and overwritten with zeros. It is
+ * never logged, sent, or stored as bytes.
  */
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import { PERIOD_S, windowOf } from '../crypto/code.ts'

@@ -1,9 +1,9 @@
 /** The names that a command line can be completed with, from the words before the cursor. */
 import { comparableName } from '../../crypto/encoding/display-names.ts'
 import { UNSHOWABLE } from '../../crypto/encoding/quoted.ts'
-import type { Api, Command, Commands, Reference } from '../command.ts'
-import { type NamedItem, kindOf } from '../kinds.ts'
-import { kindsOf, referenceAt, resolveNames } from '../references.ts'
+import type { Api, Command, Commands } from '../command.ts'
+import type { NamedItem } from '../kinds.ts'
+import { readAll, referenceAt, resolveNames } from '../references.ts'
 
 /** Returns the command that the first words name, and the words after it; null if there is none. */
 function commandIn(commands: Commands, words: readonly string[]) {
@@ -48,12 +48,6 @@ function typedFor(items: readonly NamedItem[]): string[] {
   })
 }
 
-async function readItems(api: Api, reference: Reference, args: readonly string[]) {
-  const items: NamedItem[] = []
-  for (const kind of kindsOf(reference)) items.push(...(await kindOf(kind).read(api, args)))
-  return items
-}
-
 /**
  * Returns the names that can follow these words; empty if none can.
  * @param words the words after the name of the program, up to the word that is completed
@@ -73,6 +67,7 @@ export async function namesAfter(
   if (reference === undefined) return []
   return withApi(async (api) => {
     const resolved = await resolveNames(command, { args, options: {} }, (work) => work(api))
-    return typedFor(await readItems(api, reference, resolved.args))
+    const all = await readAll(api, reference, resolved.args)
+    return typedFor(all.map(({ item }) => item))
   })
 }

@@ -8,7 +8,7 @@ import { type Prompt, withPrompt } from '../../prompt.ts'
 import { drawChallenge, ownCode, purposeLine } from './code.ts'
 import { type Callee, contactWithId } from './contacts.ts'
 import { type Hearing, hear, instruct, sayBack, subjectIdOf, toSay } from './hearing.ts'
-import { askForWords } from './typed-words.ts'
+import { THEIR_WORDS, askForWords } from './typed-words.ts'
 
 /** One call, at one terminal. */
 interface Call {
@@ -108,7 +108,7 @@ async function incoming(call: Call, purpose: string | undefined): Promise<number
   const { invocation, prompt } = call
   instruct(invocation, 'They speak first. Do not say your words yet.', 'Ask for their three words.')
   const { exit, speaker } = await hear(invocation, prompt, {
-    question: 'Three words that they say: ',
+    question: THEIR_WORDS,
     expected: null,
     check: (words) => invocation.withApi((api) => api.verify.words({ body: { words } })),
   })

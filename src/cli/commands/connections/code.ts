@@ -15,7 +15,7 @@ import { idField, optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
 import { type CodePage, everyonesCodes, watchCodes } from './own-codes.ts'
-import { askForWords } from './typed-words.ts'
+import { THEIR_WORDS, askForWords } from './typed-words.ts'
 
 /** Returns a purpose in the wording that both people compare. */
 export const purposeLine = (purpose: string): string =>
@@ -52,10 +52,9 @@ async function askForAnswer(
   prompt: Prompt,
   challenge_id: string,
 ): Promise<Verification> {
-  const question = 'Three words that they say: '
   const words = prompt.isTerminal
-    ? await askForWords(io, prompt, question)
-    : await prompt.ask(question)
+    ? await askForWords(io, prompt, THEIR_WORDS)
+    : await prompt.ask(THEIR_WORDS)
   if (words === null || words === '')
     throw new UsageError('No words were given, so nothing was checked. Run the command again.')
   return withApi((api) => api.verify.words({ body: { words, challenge_id } }))

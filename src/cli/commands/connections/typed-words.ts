@@ -5,6 +5,9 @@ import type { Io } from '../../command.ts'
 import type { Prompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
 
+/** The question for the words of the other person. */
+export const THEIR_WORDS = 'Three words that they say: '
+
 /** Reads words, as `threeWords` does. */
 type Reader = (text: string) => unknown
 

@@ -10,7 +10,7 @@ import { type Api, type Command, type Invocation, type Io, UsageError } from '..
 import { withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
 import { hear, instruct, sayBack } from './hearing.ts'
-import { askForWords } from './typed-words.ts'
+import { THEIR_WORDS, askForWords } from './typed-words.ts'
 import { reportSummary } from './verdict.ts'
 
 type PublicMatch = PublicVerification['matches'][number]
@@ -87,8 +87,7 @@ function codeOf(result: PublicVerification) {
 /** Reads words: one line at a terminal, everything in a script. */
 const typedOrPiped = async (io: Io): Promise<string> =>
   io.stdin.isTTY === true
-    ? ((await withPrompt(io, (prompt) => askForWords(io, prompt, 'Three words that they say: '))) ??
-      '')
+    ? ((await withPrompt(io, (prompt) => askForWords(io, prompt, THEIR_WORDS))) ?? '')
     : text(Readable.from(io.stdin))
 
 /** Checks words that the user types at a terminal. */
@@ -98,9 +97,8 @@ async function verifyAtTerminal(
   check: (words: string) => Promise<Verification>,
 ): Promise<number> {
   instruct(invocation, 'The caller speaks first. Do not say your words yet.')
-  const question = 'Three words that they say: '
   return withPrompt(invocation.io, async (prompt) => {
-    const heard = await hear(invocation, prompt, { question, expected, check })
+    const heard = await hear(invocation, prompt, { question: THEIR_WORDS, expected, check })
     if (heard.speaker !== null) await sayBack(invocation, heard.speaker)
     return heard.exit
   })

@@ -74,14 +74,14 @@ const change = (help: string, changeOf: (api: Api) => Change): Command => ({
 
 export const groupAdd = change(
   `
-Adds members of the organisation to a group. Accounts that are already in the
-group stay in it. If one of the ids is not a member of the organisation, no member is added.`,
+Adds members of the organisation to a group. Accounts that are already in the group stay in it. If one of the ids is
+not a member of the organisation, no member is added.`,
   (api) => api.orgGroups.addMembers,
 )
 
 export const groupRemove = change(
   `
-Removes members from a group. They stay in the organisation. If one of the ids
-is not a member of the organisation, no member is removed.`,
+Removes members from a group. They stay in the organisation. If one of the ids is not a member of the organisation, no
+member is removed.`,
   (api) => api.orgGroups.removeMembers,
 )

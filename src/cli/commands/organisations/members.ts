@@ -168,8 +168,9 @@ const move = (of: {
 
 export const orgActivate = move({
   help: `
-Ends the suspension of a member: an account or an invited address ("countersignd org members"). If an account has confirmed the invited address, the account becomes a member. If the invited address is
-suspended and no account has confirmed it, the address is invited again.`,
+Ends the suspension of a member: an account or an invited address ("countersignd org members"). If an account has
+confirmed the invited address, the account becomes a member. If the invited address is suspended and no account has
+confirmed it, the address is invited again.`,
   work: (api, id) => api.orgMembers.activate({ id }),
   describe: (name, { state }) =>
     `${name} is ${state === 'invited' ? 'invited again' : 'an active member'}.`,
