@@ -9,8 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { build } from 'esbuild'
 import type { Content } from '../../src/api/route.ts'
-import type { GuestPage } from '../../src/service/pages/guest-page.ts'
-import { guestPage } from '../../src/service/pages/guest-page.ts'
+import { type GuestPage, UNKNOWN_GUEST, guestPage } from '../../src/service/pages/guest-page.ts'
 import { stampPage } from '../../src/service/pages/site.ts'
 
 export type Site = {
@@ -48,13 +47,6 @@ async function bundle(): Promise<Map<string, Uint8Array>> {
 /** Starts the site on a free loopback port, at this time. */
 export async function startSite(now: number): Promise<Site> {
   const assets = await bundle()
-  const unknown = {
-    accountId: '',
-    ownerName: '',
-    guestName: null,
-    expiresAt: null,
-    state: 'unknown',
-  } as const
   const site = {
     now,
     guests: new Map(),
@@ -66,7 +58,8 @@ export async function startSite(now: number): Promise<Site> {
   const content = (path: string): Content | undefined => {
     const [, kind, id = '', more] = path.split('/')
     const { now, origin: server } = site
-    if (kind === 'g') return guestPage({ ...(site.guests.get(id) ?? unknown), id, now, server })
+    if (kind === 'g')
+      return guestPage({ ...(site.guests.get(id) ?? UNKNOWN_GUEST), id, now, server })
     if (kind === 's' && more === 'file' && site.stamps.has(id)) {
       return { type: 'application/json', body: JSON.stringify(site.stamps.get(id)) }
     }

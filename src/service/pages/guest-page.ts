@@ -27,6 +27,15 @@ export type GuestPage = {
   now: number
 }
 
+/** What the page needs of a code that the server does not know. */
+export const UNKNOWN_GUEST = {
+  accountId: '',
+  ownerName: '',
+  guestName: null,
+  expiresAt: null,
+  state: 'unknown',
+} as const
+
 /**
  * Returns the page of a guest code in any state. The status is 404 for an unknown code and 410 for
  * a revoked or expired code; these pages show no words. Names are escaped.

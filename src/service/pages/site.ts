@@ -12,7 +12,7 @@ import type { ServiceContext } from '../context.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import { guestCodeState } from '../guests/guest-codes.ts'
 import { document, html, needsScript } from './document.ts'
-import { guestPage } from './guest-page.ts'
+import { UNKNOWN_GUEST, guestPage } from './guest-page.ts'
 
 /**
  * Returns the page of a stamp, or a page with status 404 if the stamp is not known. The page
@@ -146,14 +146,6 @@ export const siteHealth = ({
   }
 }
 
-const UNKNOWN = {
-  accountId: '',
-  ownerName: '',
-  guestName: null,
-  expiresAt: null,
-  state: 'unknown',
-} as const
-
 export const guestPages = ({ db, events, now, publicUrl }: ServiceContext): Open['guestPages'] => ({
   read: async ({ id }) => {
     const at = now()
@@ -173,7 +165,7 @@ export const guestPages = ({ db, events, now, publicUrl }: ServiceContext): Open
           .where('guest_codes.id', '=', id)
           .executeTakeFirst()
       : undefined
-    if (row === undefined) return guestPage({ ...UNKNOWN, id, now: at, server })
+    if (row === undefined) return guestPage({ ...UNKNOWN_GUEST, id, now: at, server })
     const { accountId, ownerName, guestName } = row
     const state = guestCodeState(row, at)
     const expiresAt = row.expires_at
