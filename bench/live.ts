@@ -10,7 +10,8 @@ import { setTimeout } from 'node:timers/promises'
 import { type Person, invited, person } from '../test/e2e/person.ts'
 import { startBalancer, startReplica } from '../test/e2e/servers.ts'
 import { freshFolder } from '../test/keychain/fresh-folder.ts'
-import { freePort, startPostgres } from '../test/service/postgres.ts'
+import { freePort } from '../test/free-port.ts'
+import { startPostgres } from '../test/service/postgres.ts'
 import { median, say } from './figures.ts'
 
 const APPROVALS = 50

@@ -1,7 +1,5 @@
 /** The first start of a daemon: its ports are open before its account exists. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -10,16 +8,7 @@ import { daemonHere } from '../cli/terminal.ts'
 import { ask } from '../daemon.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { newDatabase } from '../service/shared-postgres.ts'
-
-/** Returns a port that no program uses. */
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return String(port)
-}
+import { freePort } from '../free-port.ts'
 
 it('requests that arrive before the account exists wait for it', async (t) => {
   const url = await newDatabase()
@@ -29,7 +18,7 @@ it('requests that arrive before the account exists wait for it', async (t) => {
   await holder.query('begin')
   await holder.query('lock table accounts in exclusive mode')
 
-  const port = await freePort()
+  const port = String(await freePort())
   const starting = daemonHere(join(freshFolder(t), 'state'), 'error', {
     SVC_DATABASE_URL: url,
     SVC_HTTP_PORT: port,

@@ -1,6 +1,9 @@
 /** Connects the official client of the Model Context Protocol. */
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { ROOT, environment } from '../e2e/program.ts'
 
 /** A protocol version: an older one begins with a handshake, the newest one does not. */
 export type Version = '2025-06-18' | '2025-11-25' | '2026-07-28'
@@ -24,6 +27,19 @@ export async function connected(
   await client.connect(transport)
   return client
 }
+
+/** Creates a transport to `countersignd mcp` over a state folder. */
+export const overStdio = (
+  stateDir: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Transport =>
+  new StdioClientTransport({
+    command: process.execPath,
+    args: [join(ROOT, 'src/main.ts'), 'mcp', ...args],
+    env: environment(stateDir, env) as Record<string, string>,
+    stderr: 'ignore',
+  })
 
 /** Creates a transport over HTTP, with a token or none. */
 export const overHttp = (address: string, path: string, token?: string): Transport =>

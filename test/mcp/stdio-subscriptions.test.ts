@@ -9,7 +9,6 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, describe, it } from 'node:test'
 import type { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { eventText } from '../../src/api/event-stream.ts'
 import { stateSecret } from '../../src/storage/runtime-file.ts'
@@ -17,7 +16,7 @@ import type { TestDaemon } from '../daemon.ts'
 import { ROOT, environment } from '../e2e/program.ts'
 import { asOwner, newOrganisation } from '../handlers/people.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { type Version, connected } from './connected.ts'
+import { type Version, connected, overStdio } from './connected.ts'
 import { daemonAt } from './daemon-at.ts'
 import { firstSdkOverStdio } from './first-sdk.ts'
 import { noticesOf, noticesTo } from './notices.ts'
@@ -37,17 +36,7 @@ const clientOf = (
   stateDir: string,
   version: Version,
   { args = [], env = {} }: { args?: string[]; env?: NodeJS.ProcessEnv } = {},
-): Promise<Client> =>
-  connected(
-    t,
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [MAIN, 'mcp', ...args],
-      env: environment(stateDir, env) as Record<string, string>,
-      stderr: 'ignore',
-    }),
-    version,
-  )
+): Promise<Client> => connected(t, overStdio(stateDir, args, env), version)
 
 /** Subscribes as the version does it; returns a function that ends the subscriptions. */
 async function subscribe(client: Client, uris: string[]): Promise<() => Promise<unknown>> {

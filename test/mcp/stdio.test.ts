@@ -7,14 +7,13 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, it } from 'node:test'
 import type { Client } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { rest } from '../../src/api/rest/index.ts'
 import { EXIT } from '../../src/errors.ts'
 import { toolsOf } from '../../src/api/tools/tool.ts'
 import { ROOT, countersignd, environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonAt } from './daemon-at.ts'
-import { VERSIONS, type Version, connected } from './connected.ts'
+import { VERSIONS, type Version, connected, overStdio } from './connected.ts'
 import { firstSdkOverStdio } from './first-sdk.ts'
 
 const MAIN = join(ROOT, 'src/main.ts')
@@ -25,17 +24,7 @@ const clientOf = (
   stateDir: string,
   args: readonly string[] = [],
   { version, env = {} }: { version?: Version; env?: NodeJS.ProcessEnv } = {},
-): Promise<Client> =>
-  connected(
-    t,
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [MAIN, 'mcp', ...args],
-      env: environment(stateDir, env) as Record<string, string>,
-      stderr: 'ignore',
-    }),
-    version,
-  )
+): Promise<Client> => connected(t, overStdio(stateDir, args, env), version)
 
 type ToolResult = Readonly<Record<string, unknown>> & { readonly message: string }
 

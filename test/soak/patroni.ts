@@ -20,7 +20,7 @@ import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { until } from '../until.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { freePort } from '../service/postgres.ts'
+import { freePort } from '../free-port.ts'
 
 const PATRONI = '/usr/bin/patroni'
 const ETCD = '/usr/bin/etcd'

@@ -23,6 +23,7 @@ import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { startChild } from '../../state/child.ts'
 import { until } from '../../until.ts'
 import { examine, findingOf, startIdle, traces } from '../installation.ts'
+import { freePort } from '../../free-port.ts'
 
 const skipProc = process.platform === 'linux' ? false : 'who has a port is told on Linux'
 
@@ -31,15 +32,6 @@ async function listening(t: TestContext, server: Server, host = '127.0.0.1', por
   await once(server, 'listening')
   t.after(() => server.close())
   return (server.address() as AddressInfo).port
-}
-
-async function free(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return String(port)
 }
 
 /** Starts a silent child process that owns the lock of a state folder. */
@@ -111,7 +103,10 @@ const point = (dir: string, address: string) =>
 describe('doctor while the folder or the ports are in use', { concurrency: 4 }, () => {
   it('a healthy daemon: nothing fails and nothing changes; then stopped, and resumed', async (t) => {
     const dir = freshFolder(t)
-    const ports = { SVC_HTTP_PORT: await free(), SVC_ACCOUNT_PORT: await free() }
+    const ports = {
+      SVC_HTTP_PORT: String(await freePort()),
+      SVC_ACCOUNT_PORT: String(await freePort()),
+    }
     const daemon = await startIdle(dir, ports)
     t.after(() => daemon.end('SIGKILL'))
     const { pid } = readRuntime(dir) as Runtime
@@ -124,7 +119,7 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
     findingOf(checks, ['ok', 'state.db', /^intact/])
     findingOf(checks, ['ok', 'keychain', /contains the keys of this device/])
 
-    const elsewhere = await examine(dir, { SVC_HTTP_PORT: await free() })
+    const elsewhere = await examine(dir, { SVC_HTTP_PORT: String(await freePort()) })
     findingOf(elsewhere.checks, [
       'warn',
       'daemon',
@@ -148,7 +143,7 @@ describe('doctor while the folder or the ports are in use', { concurrency: 4 }, 
 
   it('an account server alone', { skip: skipProc }, async (t) => {
     const dir = freshFolder(t)
-    const ports = { SVC_ACCOUNT_PORT: await free() }
+    const ports = { SVC_ACCOUNT_PORT: String(await freePort()) }
     const server = await start(['server', '--json'], dir, ports, '}\n')
     t.after(() => server.end('SIGKILL'))
     // A read after a write changes the index of the write-ahead log, and the start still writes.

@@ -14,7 +14,7 @@ import { openMail } from '../../../src/service/mail/mail.ts'
 import { type OutgoingLetter } from '../../../src/service/mail/mailer.ts'
 import { mailBySmtp } from '../../../src/service/mail/smtp.ts'
 import { letterOf, type Letter } from '../letters.ts'
-import { freePort } from '../postgres.ts'
+import { freePort } from '../../free-port.ts'
 
 const FROM = 'Countersign <accounts@example.org>'
 const message: OutgoingLetter = { to: 'ada@example.org', subject: 'Hello', text: 'One\nTwo\n' }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
-import { freePort } from '../postgres.ts'
+import { freePort } from '../../free-port.ts'
 
 /** The program: the installed one, or another version by its path. */
 const PROGRAM = process.env['PGBOUNCER'] ?? 'pgbouncer'
