@@ -51,7 +51,7 @@ function nameOrClaim({
   return { names: isClaim ? [] : [name], claims: isClaim ? [name] : [] }
 }
 
-/** Returns a kind whose items have a name and no state. */
+/** Returns a kind of items with a name and without a state. */
 const simple = (
   prefix: string,
   placeholder: string,

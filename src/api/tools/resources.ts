@@ -14,7 +14,7 @@ interface Resource {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** The tool whose answer this is. */
+  /** The tool that returns the resource. */
   readonly tool: ToolName
   /** Returns the arguments of the tool. */
   readonly args?: () => Readonly<Record<string, unknown>>

@@ -15,7 +15,7 @@ function commandIn(commands: Commands, words: readonly string[]) {
   return null
 }
 
-/** Returns the arguments in these words, and the option whose value comes next; null for none. */
+/** Returns the arguments in these words, and the option that still needs its value; or null. */
 function placeIn({ options = {} }: Command, words: readonly string[]) {
   const args: string[] = []
   let option: string | null = null

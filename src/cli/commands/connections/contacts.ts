@@ -1,4 +1,4 @@
-/** The people whom the user can call: connections with another member, and guests. */
+/** The contacts that the user can call: active connections and guests. */
 import { every } from '../../../api/cursor.ts'
 import type { GuestCode } from '../../../api/rest/guest-codes.ts'
 import { ID_PREFIX } from '../../../crypto/encoding/id.ts'

@@ -13,7 +13,7 @@ function exitOf({ verified, conclusive, matches }: Verification): number {
   return matches.some(isSure) ? EXIT.ok : EXIT.inconclusive
 }
 
-/** Returns the speaker whom the words prove; null if they prove none. */
+/** Returns the speaker that the words prove; null if they prove none. */
 export const provenSpeaker = (result: Verification): Match | null =>
   exitOf(result) === EXIT.ok ? (result.matches.find(isSure) ?? null) : null
 
