@@ -7,6 +7,7 @@
 import { DOWNLOAD_LINK_MS } from '../api/device/downloads.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
+import type { DownloadLink } from '../api/rest/account.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { MetaRows } from '../state/meta.ts'
@@ -28,7 +29,7 @@ export interface TokenLinks {
   get(
     account: Account,
     of: { id: string; token: string; expiry: number | null },
-  ): Promise<{ url: string; expires_at: string }>
+  ): Promise<DownloadLink>
   /**
    * Ends the links of a token that was revoked.
    *

@@ -32,6 +32,9 @@ export const COMMANDS: Commands = {
   ...from(() => import('./commands/status.ts'), {
     status: ['statusCommand', 'Show the state of the daemon'],
   }),
+  ...from(() => import('./commands/publish.ts'), {
+    publish: ['publishCommand', 'Explain and check how others can open your links'],
+  }),
   ...from(() => import('./commands/health.ts'), {
     health: [
       'healthCommand',

@@ -443,6 +443,7 @@ export async function serve(
     daemon.onDue = (trigger) => schedule.soon(trigger)
     daemon.serving = () => ({
       api: address,
+      accountAddress,
       stream: deviceSession.device() === null ? null : (stream?.state() ?? null),
       nextSyncAt: schedule.nextAt(),
     })

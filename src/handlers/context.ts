@@ -31,6 +31,8 @@ interface RequestFacts {
 export interface Serving {
   /** The address of the API. */
   readonly api: string
+  /** The address of the embedded account server; null if the account server is remote. */
+  readonly accountAddress: string | null
   /** The state of the stream of hints; null if the daemon keeps none. */
   readonly stream: StreamState | null
   /** When the next sync begins, Unix milliseconds; null while one runs. */

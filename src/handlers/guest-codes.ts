@@ -1,6 +1,7 @@
 import { every } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
+import { reachableFrom } from '../api/reachable.ts'
 import type { GuestCode } from '../api/rest/guest-codes.ts'
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
 import { isId } from '../crypto/encoding/id.ts'
@@ -89,7 +90,8 @@ export const guestCodes: Handlers['guestCodes'] = {
     const { label, expires_in: expiresIn, external_member_id: externalMember = null } = body
     const of = { label, expiresIn, externalMember }
     const { made, secret } = await createGuestCode(local, account, of, local.now())
-    return { ...decorated(made, local), url: guestUrl(local.backend(), made.id, secret) }
+    const url = guestUrl(local.backend(), made.id, secret)
+    return { ...decorated(made, local), url, reachable: reachableFrom(url) }
   },
 
   delete: async ({ id }, context) => {

@@ -86,6 +86,12 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', HandlerCo
       return { device_id: local.identity.device, old_key_until: timeAt(until) }
     },
   },
+  publication: {
+    read: async (_, { home: { backend, serving } }) => ({
+      url: backend(),
+      account_address: serving()?.accountAddress ?? null,
+    }),
+  },
   clock: {
     accept: async (_, { local }) => local.acceptClock(),
   },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Account } from '../api/port.ts'
 import { timeAt } from '../api/fields.ts'
+import { reachableFrom } from '../api/reachable.ts'
 import { CONTENT_BYTES } from '../api/rest/stamp.ts'
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
 import { ID_PREFIX } from '../crypto/encoding/id.ts'
@@ -165,12 +166,14 @@ export const stamp: Handlers['stamp'] = {
       )
       const receipt = await receiptOf(local, account, made)
       if (receipt === undefined) continue
+      const url = `${local.backend()}/s/${jti}#${stampFragment(made.jws)}`
       return {
         id: jti,
         words: stampWords(made.jws).join(' '),
         signed_at: timeAt(Math.floor(at / 1000) * 1000),
         assurance_level: receipt === null ? 'device' : assuranceIn(receipt),
-        verification_url: `${local.backend()}/s/${jti}#${stampFragment(made.jws)}`,
+        verification_url: url,
+        reachable: reachableFrom(url),
         sha256: Buffer.from(digest.sha256).toString('hex'),
         stamp: made.jws,
         key_log: [...(await local.identity.keyLog()).entries],

@@ -324,6 +324,7 @@ export async function openService(of: {
   })
   const loadedOpen = lazily<Open>({ ...entrance, ...site }, ['account'], {
     home: async () => (await import('./pages/site.ts')).home(),
+    addressProofs: from(() => import('./pages/address-proofs.ts'), 'addressProofs'),
     assets: async () => (await import('./pages/site.ts')).assets(),
     clock: async () => ({
       read: async () => ({

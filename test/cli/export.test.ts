@@ -68,7 +68,8 @@ function apiOf(origin: string, states: readonly Partial<Export>[] = [{}]) {
       },
       download: async () => {
         asked.push('download')
-        return { url: `${origin}/exports/${ID}?expires=1&signature=x`, expires_at: '' }
+        const url = `${origin}/exports/${ID}?expires=1&signature=x`
+        return { url, reachable: 'this_machine', expires_at: '' }
       },
       clear: async () => ({ deleted: 2 }),
     },
@@ -234,7 +235,7 @@ describe('export', () => {
     ] as const)
       it(`a link that leads to ${what} is not followed`, async (t) => {
         const { api } = apiOf('')
-        api.exports.download = async () => ({ url, expires_at: '' })
+        api.exports.download = async () => ({ url, reachable: 'this_machine', expires_at: '' })
         const result = await call(api, ['export', '--output', join(freshFolder(t), 'mine.zip')])
         assert.equal(result.code, EXIT.failed)
         assert.match(result.err, expected)

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Time, id } from '../fields.ts'
+import { DownloadLink } from '../rest/account.ts'
 import type { Routes } from '../route.ts'
 
 /** The maximum validity of a link to an export, in milliseconds. */
@@ -22,7 +23,7 @@ export const downloads = {
       token_id: id('tok_'),
       token_expires_at: v.nullable(Time),
     }),
-    reply: v.object({ url: v.string(), expires_at: Time }),
+    reply: DownloadLink,
     repeats: true,
   },
   end: {

@@ -273,6 +273,21 @@ export const local = {
       }),
     },
   },
+  publication: {
+    /** Get where the links of the account lead, and where the embedded account server listens. */
+    read: {
+      method: 'GET',
+      path: '/local/v1/publication',
+      by: 'daemon',
+      reply: v.object({
+        url: v.pipe(v.string(), v.description('The base URL of the links.')),
+        account_address: v.pipe(
+          v.nullable(v.string()),
+          v.description('null: the account server is not in this daemon, or no daemon runs.'),
+        ),
+      }),
+    },
+  },
   clock: {
     /** Accept the clock of this machine as correct. */
     accept: {

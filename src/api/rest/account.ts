@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Page, Time, email, id, listOf, named } from '../fields.ts'
+import { Reachable } from '../reachable.ts'
 import type { Routes } from '../route.ts'
 
 export const Device = named(
@@ -121,6 +122,9 @@ export const emails = {
   },
 } as const satisfies Routes
 
+export const DownloadLink = v.object({ url: v.string(), reachable: Reachable, expires_at: Time })
+export type DownloadLink = v.InferOutput<typeof DownloadLink>
+
 export const Export = named(
   'Export',
   v.object({
@@ -166,7 +170,7 @@ export const exports = {
     path: '/api/v1/exports/{id}/download',
     by: 'both',
     errors: ['export_not_ready'],
-    reply: v.object({ url: v.string(), expires_at: Time }),
+    reply: DownloadLink,
   },
 } as const satisfies Routes
 

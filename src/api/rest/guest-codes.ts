@@ -11,6 +11,7 @@ import {
   pageOfThose,
   text,
 } from '../fields.ts'
+import { Reachable } from '../reachable.ts'
 import { BACKEND_ERRORS, type Routes } from '../route.ts'
 
 /**
@@ -67,6 +68,7 @@ export const CreatedGuestCode = named(
   v.object({
     ...GuestCode.entries,
     url: v.pipe(v.string(), v.description('The link for the guest. It is never shown again.')),
+    reachable: Reachable,
   }),
 )
 

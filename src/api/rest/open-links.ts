@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Slug, Time, id, inState, listOf, name, named, pageOfThose } from '../fields.ts'
+import { Reachable } from '../reachable.ts'
 import { BACKEND_ERRORS, type Routes } from '../route.ts'
 
 const Title = name(100)
@@ -19,6 +20,7 @@ export const OpenLink = named(
       v.string(),
       v.description('The address of the page on which people ask to connect.'),
     ),
+    reachable: Reachable,
     pending_requests: Count,
     preset_id: v.nullable(v.string()),
     created_at: Time,

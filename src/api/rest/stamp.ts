@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { Jws, Sha256Hex, Time, id, named, text, wellFormed } from '../fields.ts'
+import { Reachable } from '../reachable.ts'
 import type { Routes } from '../route.ts'
 import { StampAssurance } from './verify.ts'
 
@@ -86,6 +87,7 @@ export const Stamp = named(
       v.string(),
       v.description('The page that a recipient opens to check the stamp.'),
     ),
+    reachable: Reachable,
     sha256: Sha256Hex,
     stamp: Jws,
     key_log: v.pipe(

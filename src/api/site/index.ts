@@ -19,6 +19,13 @@ export const StampFileBody = v.object({
   receipt: v.optional(Jws),
 })
 
+export const AddressProof = v.object({
+  proof: v.pipe(
+    v.string(),
+    v.description('A MAC of the nonce, which only the replicas of this server can compute.'),
+  ),
+})
+
 export const site = {
   home: {
     /** The start page, for a person who opens the address without a path. */
@@ -138,6 +145,15 @@ export const site = {
         signature: v.optional(v.string(), ''),
       }),
       media: ['application/zip'],
+    },
+  },
+  addressProofs: {
+    /** Prove that requests to an address reach this server (`countersignd publish --check`). */
+    read: {
+      method: 'GET',
+      path: '/.well-known/countersign/{nonce}',
+      by: 'account',
+      reply: AddressProof,
     },
   },
   assets: {

@@ -2,6 +2,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { compiledOnce } from './compiled.ts'
 import type { Schema } from './schema.ts'
+import type { SecretName } from './server-secrets.ts'
 import { transactionWithMarks } from './sync-marks.ts'
 
 /**
@@ -10,7 +11,7 @@ import { transactionWithMarks } from './sync-marks.ts'
  */
 export async function acquireLock(
   trx: Transaction<Schema>,
-  name: Exclude<Schema['server_secrets']['name'], 'download links'>,
+  name: Exclude<Schema['server_secrets']['name'], SecretName>,
 ): Promise<void> {
   await trx
     .insertInto('server_secrets')

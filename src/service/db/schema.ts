@@ -262,6 +262,7 @@ export interface Schema {
   server_secrets: {
     name:
       | 'download links'
+      | 'address proofs'
       | 'turn of mailed codes'
       | 'turn of handles'
       | 'turn of slugs'

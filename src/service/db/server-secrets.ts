@@ -8,12 +8,14 @@ import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64ur
 import type { PublicJwk } from '../../crypto/jose/jwk.ts'
 import type { Schema } from './schema.ts'
 
+export type SecretName = 'download links' | 'address proofs'
+
 /**
  * Returns a function that reads a secret of 32 bytes. The first server creates the secret, and each
  * server reads it once.
  * @returns the function; after a failure, the next call tries again
  */
-export function newServerSecret(db: Kysely<Schema>, name: 'download links'): () => Promise<Buffer> {
+export function newServerSecret(db: Kysely<Schema>, name: SecretName): () => Promise<Buffer> {
   async function open(): Promise<Buffer> {
     await db
       .insertInto('server_secrets')

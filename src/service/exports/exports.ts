@@ -6,8 +6,9 @@
 import type { Kysely, Transaction } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
+import { reachableFrom } from '../../api/reachable.ts'
 import type { Service } from '../../api/port.ts'
-import type { Export } from '../../api/rest/account.ts'
+import type { DownloadLink, Export } from '../../api/rest/account.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { newDownloadLinks } from './download-links.ts'
@@ -123,7 +124,7 @@ async function removed(db: Kysely<Schema>, account: string, id: string): Promise
 async function linkTo(
   ground: ServiceContext,
   of: { id: string; account: string; holder: string | null; tokenExpiry: number | null },
-): Promise<{ url: string; expires_at: string }> {
+): Promise<DownloadLink> {
   const { id, account, holder, tokenExpiry } = of
   requireId(PREFIX, id, 'export')
   const row = await ground.db
@@ -137,7 +138,7 @@ async function linkTo(
   if (state !== 'ready') throw notReady(state)
   const until = Math.min(row.expires_at as number, tokenExpiry ?? Infinity)
   const { url, expires } = await newDownloadLinks(ground).linkTo({ id, holder, until })
-  return { url, expires_at: timeAt(expires) }
+  return { url, reachable: reachableFrom(url), expires_at: timeAt(expires) }
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { randomInt } from 'node:crypto'
 import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
+import { reachableFrom } from '../../api/reachable.ts'
 import { nameWithoutChoice } from '../../api/rest/names.ts'
 import type { OpenLink } from '../../api/rest/open-links.ts'
 import { newId } from '../../crypto/encoding/id.ts'
@@ -124,6 +125,7 @@ const resource = ({ pending, ...row }: Row, publicUrl: string): OpenLink => ({
   title: row.title,
   state: row.state,
   url: `${publicUrl}/o/${row.slug}`,
+  reachable: reachableFrom(publicUrl),
   pending_requests: Number(pending),
   preset_id: row.preset_id,
   created_at: timeAt(row.created_at),
