@@ -3,7 +3,7 @@
  * needs to listen is loaded at the start. Other parts and libraries are files that are loaded at
  * first use. With --exe, also builds one executable for each platform.
  */
-import { chmod, copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -186,8 +186,12 @@ const built = await Promise.all([
     format: 'iife',
     target: 'es2022',
   }),
-  copyFile('src/pages/style.css', 'dist/pages/style.css'),
-  copyFile('src/pages/docs.css', 'dist/pages/docs.css'),
+  build({
+    ...shared,
+    entryPoints: ['src/pages/style.css', 'src/pages/docs.css'],
+    outdir: 'dist/pages',
+    target: 'es2022',
+  }),
   compressReference(),
   copyExamples(),
   bundleHandbook(),

@@ -371,7 +371,10 @@ test('the daemon serves the document, always the same', async () => {
 test('the docs page lists every route', async () => {
   const { status, headers, text } = await daemon.request('GET', '/api/v1/docs')
   assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'])
-  for (const { route } of rows) assert(text.includes(`<code>${route.path}</code>`), route.path)
+  for (const { route } of rows) {
+    const { method, path } = route
+    assert(text.includes(`<code>${method} ${path}</code>`), path)
+  }
   assert.doesNotMatch(text, /<script(?![^>]*\bsrc=)/i)
 })
 

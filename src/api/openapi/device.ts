@@ -8,6 +8,7 @@ import { entrance, signedIn } from '../device/index.ts'
 import { DEVICE_GROUPS, DEVICE_SUMMARIES } from '../device/texts.ts'
 import { rest } from '../rest/index.ts'
 import { restTextOf } from '../rest/texts/index.ts'
+import { displayNameOf } from '../rest/texts/text.ts'
 import { type Table, isOnce } from '../route.ts'
 import { type ByRow, filterRows } from '../rows.ts'
 import {
@@ -16,7 +17,6 @@ import {
   KEY,
   converter,
   definitionsOfTable,
-  displayNameOf,
   schemasOf,
   groupTag,
 } from './document.ts'

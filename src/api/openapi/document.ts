@@ -8,6 +8,7 @@ import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/
 import { getTitle } from 'valibot'
 import { type RowSchema, type Table, isOnce } from '../route.ts'
 import { REST_GROUPS, restTextOf } from '../rest/texts/index.ts'
+import { displayNameOf } from '../rest/texts/text.ts'
 import { rowsOf } from '../rows.ts'
 import { CODES } from '../../errors.ts'
 import { codesOf } from './errors.ts'
@@ -107,12 +108,6 @@ export const FRAME = {
   license: { name: 'MIT', identifier: 'MIT' },
   securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
 } as const
-
-/** Returns a group's name for display: `orgMembers` becomes "Org members". */
-export function displayNameOf(group: string): string {
-  const words = group.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  return words.charAt(0).toUpperCase() + words.slice(1)
-}
 
 /** Returns a group's tag for an OpenAPI document, with its description. */
 export const groupTag = (group: string) => ({

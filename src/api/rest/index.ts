@@ -1,7 +1,8 @@
 /**
  * *rest*: the routes of the documented interface.
  *
- * Each resource is one group. The groups are in the order of the documentation.
+ * Each resource is one group. The groups are in the order of the documentation: what a call needs
+ * comes first, and what a daemon needs last.
  */
 import { live } from '../live/index.ts'
 import type { Table } from '../route.ts'
@@ -30,32 +31,25 @@ import { trust, trustCards } from './trust-cards.ts'
 import { verificationLog, verify } from './verify.ts'
 
 export const rest = {
-  health,
-  status,
-  sync,
-  token,
-  openapi,
-  docs,
-  tools,
   verify,
-  stamp,
+  guestCodes,
+  externalMembers,
   verificationLog,
-  trustCards,
-  trust,
+  stamp,
   connections,
   members,
   invitations,
   contactWords,
   firstContacts,
-  guestCodes,
-  externalMembers,
-  tags,
-  presets,
+  trustCards,
+  trust,
   openLinks,
   openLinkRequests,
-  context,
+  tags,
+  presets,
   profile,
   profiles,
+  context,
   preferences,
   notifications,
   devices,
@@ -69,7 +63,14 @@ export const rest = {
   orgAlerts,
   orgActivity,
   orgAnalytics,
+  status,
+  sync,
+  health,
+  token,
   apiTokens,
+  openapi,
+  docs,
+  tools,
   chat,
   feedback,
   ...live,

@@ -74,6 +74,12 @@ export const ICON =
       '<path d="M4 5h8M4 8h5M4 11h7" stroke="#fff" stroke-width="1.6" stroke-linecap="round"/></svg>',
   )
 
+/** The same icon as part of a page, in the colours of the style sheet. */
+export const MARK = html`<svg viewBox="0 0 16 16" width="24" height="24" aria-hidden="true">
+  <rect width="16" height="16" rx="4" />
+  <path d="M4 5h8M4 8h5M4 11h7" />
+</svg>`
+
 /**
  * Returns a response with an HTML document around `main`.
  * @param of `server`: the base URL of this server, which the page names; `status`: 200 by default;
@@ -103,10 +109,7 @@ export function document(of: {
       </head>
       <body>
         <header class="brand">
-          <svg viewBox="0 0 16 16" width="24" height="24" aria-hidden="true">
-            <rect width="16" height="16" rx="4" />
-            <path d="M4 5h8M4 8h5M4 11h7" />
-          </svg>
+          ${MARK}
           <span>Countersign</span>
           ${server === undefined ? html`` : html`<span class="server">on ${hostOf(server)}</span>`}
         </header>

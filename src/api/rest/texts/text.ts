@@ -58,3 +58,9 @@ export type Texts<G extends keyof Rest> = {
       : Documented
   }
 }
+
+/** Returns a group's name for display: `orgMembers` becomes "Org members". */
+export function displayNameOf(group: string): string {
+  const words = group.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
