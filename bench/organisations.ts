@@ -63,7 +63,7 @@ const MEASURES: Readonly<Record<string, (bench: Bench) => Promise<unknown>>> = {
       noteActivities(trx, organisation, [{ event: 'stamp', actor: actors[0]! }], NOW, {
         db: fixture.hand.db,
         background: { run: () => undefined, idle: async () => undefined },
-        mail: { send: async () => undefined },
+        mail: { isRelayed: false, send: async () => undefined },
         publicUrl: () => '',
       }),
     ),

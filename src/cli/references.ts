@@ -45,7 +45,7 @@ const isWhole = (kinds: readonly NamedKind[], text: string): boolean =>
 
 /** Returns whether a text needs no list: it is a whole id, or an address where one is accepted. */
 const isSettled = (reference: Reference, text: string): boolean =>
-  isWhole(kindsOf(reference), text) || (takesAddress(reference) && text.includes('@'))
+  isWhole(kindsOf(reference), text) || (takesAddress(reference) && text.indexOf('@') > 0)
 
 const folded = (name: string) => name.normalize('NFC').trim().toLowerCase()
 
@@ -122,7 +122,9 @@ function none(reference: Reference, all: readonly Found[], text: string): AppErr
   const quoted = inQuotes(shown(brief(text)))
   const what = isPerson ? `No one here is called ${quoted}.` : `Nothing here is called ${quoted}.`
   const other = takesAddress(reference)
-    ? ['To name someone else, give their e-mail address or the id of their account (acc_…).']
+    ? [
+        'To name someone else, give their e-mail address, their @handle or the id of their account (acc_…).',
+      ]
     : []
   const remedies = kinds.flatMap((kind) => kindOf(kind).remedy ?? [])
   const sentences = [what, choices(kinds, all), ...other, ...remedies]
@@ -155,6 +157,23 @@ export async function readAll(
 }
 
 /**
+ * Returns the account with a handle.
+ *
+ * A handle needs the `@`, so that a mistyped name of a contact never means a stranger.
+ * @throws AppError `not_found`
+ */
+async function withHandle(api: Api, handle: string): Promise<NamedItem> {
+  try {
+    const { id, display_name } = await api.profiles.read({ id: handle.toLowerCase() })
+    return { id, names: [], claims: [display_name] }
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error
+    const quoted = inQuotes(shown(brief(`@${handle}`)))
+    throw new AppError('not_found', `No account has the handle ${quoted}. Check its spelling.`)
+  }
+}
+
+/**
  * Finds the item that a text names.
  * @throws AppError `not_found`; AmbiguousNameError
  */
@@ -166,6 +185,7 @@ async function find(
 ): Promise<NamedItem> {
   const kinds = kindsOf(reference)
   if (isWhole(NAMED_KINDS, text)) throw noSuch(kinds[0]!)
+  if (takesAddress(reference) && text.startsWith('@')) return withHandle(api, text.slice(1))
   const all = await readAll(api, reference, args)
   const found = new Set([...withName(all, text), ...all.filter((one) => isBeginning(one, text))])
   const [only, ...more] = found

@@ -94,7 +94,13 @@ export function signInSuite(accounts: () => Accounts): void {
         await b.account.profiles.read({ id: a.id }),
         await a.account.profiles.read({ id: b.id }),
       ]
-      assert.deepEqual(one, { id: a.id, display_name: 'Ada', handle: null, kind: 'person' })
+      assert.deepEqual(one, {
+        id: a.id,
+        display_name: 'Ada',
+        handle: null,
+        headline: null,
+        kind: 'person',
+      })
       assert.deepEqual(two, { ...one, id: b.id })
     })
 

@@ -91,11 +91,11 @@ describe('ask', () => {
 })
 
 describe('feedback', () => {
-  const taking = () => {
+  const taking = (mailed = true) => {
     const taken: unknown[] = []
     const send = async ({ body }: { body: object }) => {
       taken.push(body)
-      return { id: 'fdb_x', category: null, created_at: '', ...body }
+      return { id: 'fdb_x', category: null, mailed, created_at: '', ...body }
     }
     return { api: { feedback: { send } } as unknown as Partial<Api>, taken }
   }
@@ -109,6 +109,11 @@ describe('feedback', () => {
       { message: 'It works.' },
       { message: 'One.\n\nTwo.', category: 'idea' },
     ])
+  })
+
+  it('is not called sent if the account server sends no mail', async () => {
+    const { err } = await call(taking(false).api, ['feedback', 'It works.'])
+    assert.match(err, /^Stored, but not sent: this account server sends no mail\./)
   })
 
   for (const [what, words, input] of [

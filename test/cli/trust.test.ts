@@ -226,7 +226,13 @@ describe('verify --public', () => {
   })
 
   const profileOf = (id: string) => ({
-    profile: { id, display_name: 'Bob\u001b[2J', handle: 'bob', kind: 'person' as const },
+    profile: {
+      id,
+      display_name: 'Bob\u001b[2J',
+      handle: 'bob',
+      headline: 'Baker\u001b[2J',
+      kind: 'person' as const,
+    },
     window: 1,
   })
   const stamp = {
@@ -242,7 +248,7 @@ describe('verify --public', () => {
       EXIT.inconclusive,
       [
         /^Several people have these words\. Ask/,
-        /of Bob\ufffd\[2J \(bob\), account acc_x/,
+        /of Bob\ufffd\[2J \(bob, "Baker\ufffd\[2J"\), account acc_x/,
         /acc_y/,
       ],
     ],

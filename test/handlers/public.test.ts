@@ -335,6 +335,7 @@ describe('a public look-up of words', () => {
     id: newId('acc_', 1),
     display_name: 'Bob',
     handle: 'bob',
+    headline: 'Baker in Ulm',
     kind: 'person',
   }
   const eve = { ...bob, id: newId('acc_', 2), display_name: 'Eve' }

@@ -350,7 +350,7 @@ export function entranceSuite(name: string, engine: Pick<EngineUnderTest, 'newPl
           now: () => subject.clock.ms,
           publicUrl: () => 'https://countersign.test',
           background: newBackground(() => undefined),
-          mail: { send: async () => undefined },
+          mail: { isRelayed: false, send: async () => undefined },
         }) as unknown as ServiceContext
       const byAda = groundBut(async () => append(ada, await revocationBy(ada, laptop.device)))
       const appended = keyLogs(byAda).append({ body: { entry: addition } }, sessionOf(laptop))

@@ -21,7 +21,7 @@ async function open(t: TestContext) {
   })
   const steps: string[] = []
   const background = newBackground(() => assert.fail('no work in the background fails'))
-  const mail = { send: async () => void steps.push('letter') }
+  const mail = { isRelayed: false, send: async () => void steps.push('letter') }
   const own: Subscribers['account.signed_in'] = [
     async ({ trx, send, afterCommit }, { account }) => {
       const row = { id: account, kind: 'person', display_name: 'Ada' } as const

@@ -35,7 +35,13 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
       const sent = await ada.account.feedback.send({ body: { message, category: 'praise' } })
       assert.match(sent.id, /^fdb_\w{26}$/)
       const created_at = new Date(subject.clock.ms).toISOString()
-      assert.deepEqual(sent, { id: sent.id, message, category: 'praise', created_at })
+      assert.deepEqual(sent, {
+        id: sent.id,
+        message,
+        category: 'praise',
+        mailed: false,
+        created_at,
+      })
       assert.deepEqual(
         (await stored(ada)).map((row) => ({ ...row })),
         [{ ...sent, account_id: ada.id, created_at: subject.clock.ms }],

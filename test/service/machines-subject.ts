@@ -58,7 +58,7 @@ export async function openMachines(place: Place, clock: { ms: number }) {
   const now = () => clock.ms
   const background = newBackground(() => undefined)
   const seenOnce = newSeenOnce({ db, background, now })
-  const mail = { send: async () => undefined }
+  const mail = { isRelayed: false, send: async () => undefined }
   const ground = withEvents({ db, now, publicUrl: () => ISSUER, seenOnce, background, mail })
   const answers = {
     organisations: organisations(ground),

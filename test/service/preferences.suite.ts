@@ -80,7 +80,7 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
     before(open)
     after(() => subject.close())
 
-    test('a change keeps other fields, null clears, and others see the handle', async () => {
+    test('a change keeps other fields, null clears, and others see the handle and the headline', async () => {
       const { profile, profiles, context } = ada.account
       const handle = newHandle()
       const first = { display_name: 'Ada', handle: null, headline: null, public_code: null }
@@ -92,17 +92,30 @@ export function preferencesSuite(name: string, { newPlace }: Engine): void {
         { handle },
         { handle },
         { display_name: 'Ada L.' },
-        { headline: null },
       ]) {
         expected = { ...expected, ...body }
         assert.deepEqual(await profile.update({ body }), expected)
         assert.deepEqual(await profile.read({}), expected)
       }
-      const shown = { id: ada.id, display_name: 'Ada L.', handle, kind: 'person' }
+      const headline = 'Counts on engines'
+      const shown = { id: ada.id, display_name: 'Ada L.', handle, headline, kind: 'person' }
       assert.deepEqual(await profiles.read({ id: ada.id }), shown)
+      const bob = await enrol(subject.server)
+      assert.deepEqual(await bob.account.profiles.read({ id: handle }), shown)
       assert.equal((await context.read({})).user.display_name, 'Ada L.')
       await profile.update({ body: { handle: null } })
       assert.equal((await profiles.read({ id: ada.id })).handle, null)
+      await rejects('not_found', profiles.read({ id: handle }))
+      const without = await profile.update({ body: { headline: null } })
+      assert.equal(without.headline, null)
+    })
+
+    test('60 handles an hour can be looked up, and ids without a limit', async () => {
+      const bob = await enrol(subject.server)
+      const { profiles } = bob.account
+      for (let i = 0; i < 60; i++) await rejects('not_found', profiles.read({ id: newHandle() }))
+      await rejects('rate_limited', profiles.read({ id: newHandle() }))
+      assert.equal((await profiles.read({ id: bob.id })).id, bob.id)
     })
 
     test('a handle belongs to one account until it is released; of several concurrent requests one succeeds', async () => {

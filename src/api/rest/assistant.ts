@@ -71,6 +71,12 @@ export const feedback = {
         id: id('fdb_'),
         message: v.string(),
         category: v.nullable(v.string()),
+        mailed: v.pipe(
+          v.boolean(),
+          v.description(
+            'Whether the account server sends mail. false: the message is only in its database and its folder for mail. The embedded account server keeps both on this machine.',
+          ),
+        ),
         created_at: Time,
       }),
     ),

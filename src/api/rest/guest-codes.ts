@@ -209,7 +209,7 @@ export const externalMembers = {
         v.pipe(
           v.nullable(Phone),
           v.description(
-            'A telephone number for your records, such as +41 44 668 18 00. Nothing is sent to it.',
+            'A telephone number, such as +41 44 668 18 00. "countersignd call" shows it when you call a guest of theirs. Nothing is sent to it.',
           ),
         ),
       ),

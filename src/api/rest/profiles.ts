@@ -34,6 +34,10 @@ export const PublicProfile = named(
     id: id('acc_'),
     display_name: v.string(),
     handle: v.nullable(v.string()),
+    headline: v.pipe(
+      v.nullable(v.string()),
+      v.description('One line that the account wrote about itself. It proves nothing.'),
+    ),
     kind: v.picklist(['person', 'machine']),
   }),
 )

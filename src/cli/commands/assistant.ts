@@ -125,6 +125,10 @@ text is read from standard input. The feedback must not contain tokens, keys or 
     const body = { message, ...(category === undefined ? {} : { category }) }
     const sent = await withApi((api) => api.feedback.send({ body }))
     print(sent, [])
-    say('Sent. Thank you.')
+    say(
+      sent.mailed
+        ? 'Sent. Thank you.'
+        : 'Stored, but not sent: this account server sends no mail. If your account is on this machine only, nobody else can read it.',
+    )
   },
 }

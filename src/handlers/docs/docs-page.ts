@@ -147,7 +147,7 @@ export async function docsPage(
             <h1>Countersign API</h1>
             <p class="lead">
               Programs on this machine check the three words of a caller, give guests their words,
-              and stamp content. Every request needs a token, except at the routes whose scope is
+              and stamp content. Every request needs a token, except at the routes with the scope
               none.
             </p>
             <section class="card">

@@ -238,6 +238,6 @@ export const feedback = (ground: ServiceContext): Service['feedback'] => ({
     })
     const letter = { to, from, account, message, category, version, publicUrl: publicUrl() }
     background.run(() => mail.send(feedbackMessage(letter)))
-    return { id, message, category, created_at: timeAt(at) }
+    return { id, message, category, mailed: mail.isRelayed, created_at: timeAt(at) }
   },
 })

@@ -13,7 +13,7 @@ import { accountAt } from '../accounts/account-record.ts'
 import { markInvitationsNamed } from '../accounts/invitation-marks.ts'
 import type { ServiceContext } from '../context.ts'
 import { type Brake, countTryIn } from '../db/attempts.ts'
-import { notFound } from '../db/faults.ts'
+import { justDeleted, notFound } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import { markChanged } from '../db/sync-marks.ts'
 import type { InvitationTarget, Inviter } from '../events.ts'
@@ -206,7 +206,8 @@ export const members = (ground: ServiceContext): Service['members'] => {
         const id = await invite(trx, ground, inviter, body)
         const row = await selectInvitations(trx)
           .where('invitations.id', '=', id)
-          .executeTakeFirstOrThrow()
+          // The invited account can be deleted between the two statements, with its invitations.
+          .executeTakeFirstOrThrow(() => justDeleted())
         return invitationResource(row, 'sent', now())
       }),
 

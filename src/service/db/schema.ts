@@ -108,6 +108,7 @@ export interface Schema {
       | 'name'
       | 'roster'
       | 'webhook notice'
+      | 'handle'
     id: string
     expires_at: number
   }

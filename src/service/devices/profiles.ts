@@ -5,7 +5,7 @@
 import type { Transaction } from 'kysely'
 import * as v from 'valibot'
 import { pageOf, readCursor, rowsFor } from '../../api/cursor.ts'
-import { timeAt } from '../../api/fields.ts'
+import { Slug, timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import { SignedName } from '../../api/rest/names.ts'
 import type { PublicKey } from '../../api/rest/profiles.ts'
@@ -18,23 +18,35 @@ import { holdApproved, requireApproved } from '../accounts/device-rows.ts'
 import { readKeyLog, sealKeysOf } from '../accounts/key-log-rows.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 import type { ServiceContext } from '../context.ts'
-import { type Brake, countTryIn } from '../db/attempts.ts'
+import { type Brake, countTry, countTryIn } from '../db/attempts.ts'
 import { verified, notFound, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 
-export const profiles = ({ db }: ServiceContext): Service['profiles'] => ({
-  read: async ({ id }) => {
-    requireId('acc_', id, 'account')
+/** The limit that makes it expensive to try all handles. */
+const HANDLES: Brake = {
+  what: 'handle',
+  most: 60,
+  periodMs: 3_600_000,
+  message: 'Too many handles were looked up. The limit is 60 an hour.',
+}
+
+export const profiles = (ground: ServiceContext): Service['profiles'] => ({
+  read: async ({ id }, { account }) => {
+    const { db } = ground
+    const isHandle = v.is(Slug, id)
+    if (isHandle) await countTry(ground, account, HANDLES)
+    else requireId('acc_', id, 'account')
     const row = await db
       .selectFrom('accounts')
-      .select(['id', 'display_name', 'handle', 'kind'])
-      .where('id', '=', id)
+      .select(['id', 'display_name', 'handle', 'headline', 'kind'])
+      .where(isHandle ? 'handle' : 'id', '=', id)
       .executeTakeFirst()
     if (row === undefined) throw notFound('account')
     return { ...row }
   },
 
   keys: async ({ id: account, ...page }) => {
+    const { db } = ground
     const { entries, storedAt } = await readKeyLog(db, account)
     const names = await db
       .selectFrom('devices')

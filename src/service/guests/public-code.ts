@@ -55,7 +55,7 @@ async function profilesOf(db: Kysely<Schema>, accounts: readonly string[]) {
   if (accounts.length === 0) return new Map()
   const rows = await db
     .selectFrom('accounts')
-    .select(['id', 'display_name', 'handle', 'kind'])
+    .select(['id', 'display_name', 'handle', 'headline', 'kind'])
     .where('id', 'in', accounts)
     .execute()
   return new Map(rows.map((row) => [row.id, { ...row }]))

@@ -11,7 +11,7 @@ import { relayOf } from '../../config/relay.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { StartError } from '../../errors.ts'
 import { isMissing } from '../../keychain/private-file.ts'
-import { composed, type Mail } from './mailer.ts'
+import { composed, type Mail, type MailSender } from './mailer.ts'
 
 /** Returns a file name. Names sort by time, also within one millisecond. */
 const nameAt = (now: number) =>
@@ -22,7 +22,7 @@ const nameAt = (now: number) =>
  * a relay, and for trials. The files contain codes, so only their owner can read them. The folder
  * is created for the first message. A file appears under its name only when it is complete.
  */
-async function mailToFiles(of: { dir: string; from: string; now: () => number }): Promise<Mail> {
+async function mailToFiles(of: { dir: string; from: string; now: () => number }): Promise<MailSender> {
   const { createTransport } = await import('nodemailer')
   const { dir, from, now } = of
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
@@ -55,12 +55,15 @@ export type MailPlace = { readonly dir: string } | { readonly smtp: string }
  */
 export function openMail(of: { place: MailPlace; from: string; now: () => number }): Mail {
   const { place, from, now } = of
-  let opened: Promise<Mail> | null = null
-  const open = async (): Promise<Mail> =>
+  let opened: Promise<MailSender> | null = null
+  const open = async (): Promise<MailSender> =>
     'dir' in place
       ? mailToFiles({ dir: place.dir, from, now })
       : (await import('./smtp.ts')).mailBySmtp({ relay: relayOf(place.smtp), from, now })
-  return { send: async (message) => (await (opened ??= open())).send(message) }
+  return {
+    isRelayed: 'smtp' in place,
+    send: async (message) => (await (opened ??= open())).send(message),
+  }
 }
 
 /**

@@ -8,6 +8,8 @@ export interface OutgoingLetter {
 }
 
 export interface Mail {
+  /** Whether a relay gets the messages. Otherwise they are files on this machine. */
+  readonly isRelayed: boolean
   /**
    * Sends a message.
    * @throws AppError `backend_unavailable` if a relay cannot accept it now, `backend_error` if it
@@ -15,6 +17,8 @@ export interface Mail {
    */
   send(message: OutgoingLetter): Promise<void>
 }
+
+export type MailSender = Pick<Mail, 'send'>
 
 /**
  * Returns a message for the mail library. The address is passed as an object, so that the library

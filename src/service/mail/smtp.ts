@@ -5,7 +5,7 @@
 import { createTransport } from 'nodemailer'
 import type { Relay } from '../../config/relay.ts'
 import { AppError } from '../../errors.ts'
-import { composed, type Mail, type OutgoingLetter } from './mailer.ts'
+import { composed, type OutgoingLetter, type MailSender } from './mailer.ts'
 
 /** The maximum time without data from the relay, in milliseconds. */
 const PATIENCE_MS = 10_000
@@ -16,7 +16,7 @@ const DEADLINE_MS = 25_000
 export function mailBySmtp(
   of: { relay: Relay; from: string; now: () => number },
   deadlineMs = DEADLINE_MS,
-): Mail {
+): MailSender {
   const { relay, from, now } = of
   const { host, port, secure, requireTLS, auth } = relay
   const transport = createTransport({

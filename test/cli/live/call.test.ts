@@ -286,6 +286,21 @@ describe('words on a call', () => {
       if (code !== EXIT.ok && args.length === 1) assert.doesNotMatch(result.err, OWN)
     })
 
+  it('shows the stored number of a guest, and no number of another one', async (t) => {
+    const { on } = await withGuests(t)
+    const json = async (...args: string[]) =>
+      JSON.parse((await on([...args, '--json'])).out) as { id: string }
+    const { id } = await json('external', 'create', '--name', 'Eve', '--phone', '+41 44 668 18 00')
+    await on(['guest', 'create', '--label', 'Eve', '--for', id])
+    const calling = async (name: string) =>
+      (await on(['call', name], { person: async () => null })).err
+    assert.match(
+      await calling('Eve'),
+      /^Call "Eve" now, on \+41 44 668 18 00, which you stored\.\n/,
+    )
+    assert.match(await calling('Mum'), /^Call "Mum" now, on a number that you know\.\n/)
+  })
+
   it('used before: they prove nothing, and the next words are asked for', async (t) => {
     const guests = await withGuests(t)
     const words = guests.mum.says(0)

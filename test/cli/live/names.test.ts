@@ -7,7 +7,7 @@ import { readdirSync } from 'node:fs'
 import { describe, it, test } from 'node:test'
 import type { Api } from '../../../src/cli/command.ts'
 import { COMMANDS } from '../../../src/cli/commands.ts'
-import { EXIT } from '../../../src/errors.ts'
+import { AppError, EXIT } from '../../../src/errors.ts'
 import { namesAfter } from '../../../src/cli/completion/names.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { daemonHere, terminal } from '../terminal.ts'
@@ -252,6 +252,48 @@ test('people, tags and organisations are named in the commands of a real account
     err,
     /can mean several\. Nothing was done\..*\n {2}org_\w{26} {2}"acme" \(organisation\)\n/i,
   )
+})
+
+describe('an account that a handle names', () => {
+  const user_id = id('acc', '01ada')
+  const apiWith = (followed: { user_id: string; display_name: string }[]) => {
+    const bodies: object[] = []
+    const cards = followed.map((one) => ({ ...one, name_source: 'confirmed', own_name: null }))
+    const api = {
+      profiles: {
+        read: async ({ id: handle }: { id: string }) => {
+          if (handle !== 'ada-bakery') throw new AppError('not_found', 'There is no such account.')
+          return { id: user_id, display_name: 'Ada' }
+        },
+      },
+      trustCards: {
+        list: async () => ({ items: cards, next_cursor: null }),
+        create: async ({ body }: { body: object }) => {
+          bodies.push(body)
+          return { user_id, display_name: 'Ada', name_source: 'self', name_marks: [] }
+        },
+      },
+    }
+    return { api: api as unknown as Api, bodies }
+  }
+
+  it('is followed, with any case of the letters', async () => {
+    const { api, bodies } = apiWith([])
+    await call(api, ['trust follow', '@Ada-Bakery'])
+    assert.deepEqual(bodies, [{ user_id }])
+  })
+
+  it('is not meant without the @', async () => {
+    const { api, bodies } = apiWith([])
+    const { err } = await call(api, ['trust follow', 'ada-bakery'])
+    assert.match(err, /No one here is called "ada-bakery".*@handle/)
+    assert.deepEqual(bodies, [])
+  })
+
+  it('does not exist', async () => {
+    const { err } = await call(apiWith([]).api, ['trust follow', '@nobody'])
+    assert.match(err, /^No account has the handle "@nobody"/)
+  })
 })
 
 describe('the names that completion offers', () => {

@@ -44,7 +44,7 @@ export function exportsBuildingSuite(name: string, { newPlace }: Engine): void {
   ) => {
     const closing = new AbortController()
     const background = newBackground(log)
-    const mail = { send: async () => undefined }
+    const mail = { isRelayed: false, send: async () => undefined }
     const account = own()
     const exporter = newExporter({
       ground: withEvents({ db: database.db, background, mail, now: () => subject.clock.ms }),

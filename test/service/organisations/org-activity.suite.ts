@@ -54,7 +54,7 @@ export function orgActivitySuite(name: string, engine: Engine): void {
     const post = () => ({
       db: fixture.hand.db,
       background: { run: () => undefined, idle: async () => undefined },
-      mail: { send: async () => undefined },
+      mail: { isRelayed: false, send: async () => undefined },
       publicUrl: () => 'https://countersign.test',
     })
     /** Records activities of an organisation. */

@@ -50,7 +50,7 @@ export function orgAlertFiringSuite(engineName: string, engine: Engine): void {
     const post = () => ({
       db: fixture.hand.db,
       background,
-      mail: { send: async (message: OutgoingLetter) => void sent.push(message) },
+      mail: { isRelayed: true, send: async (message: OutgoingLetter) => void sent.push(message) },
       publicUrl: () => 'https://countersign.test',
     })
     const activities = (event: OrgEvent, count: number) =>

@@ -67,7 +67,7 @@ export function orgTimesSuite(name: string, engine: Engine): void {
     const post = () => ({
       db: fixture.hand.db,
       background,
-      mail: { send: async () => undefined },
+      mail: { isRelayed: false, send: async () => undefined },
       publicUrl: () => 'https://countersign.test',
     })
     const note = (organisation: string, activities: readonly Activity[], at: number) =>

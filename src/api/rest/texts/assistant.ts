@@ -30,7 +30,7 @@ export const assistantTexts: Texts<'chat' | 'feedback'> = {
     send: {
       summary: 'Send feedback to the operator',
       description:
-        'The message is sent to the operator of the account server together with the id of your account. It cannot be taken back.',
+        'The message goes to the operator of the account server together with the id of your account, and cannot be taken back. If `mailed` is false, the account server sends no mail, so the operator reads the message only there.',
       tool: {
         title: 'Send feedback to the operator',
         description:

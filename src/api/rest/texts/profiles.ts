@@ -53,11 +53,11 @@ export const profileTexts: Texts<'context' | 'profile' | 'profiles' | 'preferenc
     read: {
       summary: 'Read the public profile of a person',
       description:
-        'Every account can read this profile. The name is chosen by that person and proves nothing. Follow the person to have changes of their keys checked.',
+        'The id is that of an account, or a handle. Every account can read this profile. The name, handle and headline are chosen by that person and prove nothing. Follow the person to have changes of their keys checked. Limit for handles: 60 an hour.',
       tool: {
         title: 'Read the profile of a person',
         description:
-          'Shows the public name, handle and kind of one account, by its id. This does not prove who is on the line; use verify_words for that. For your own profile, use profile_read.',
+          'Shows the public name, handle, headline and kind of one account, by its id or handle. This does not prove who is on the line; use verify_words for that. For your own profile, use profile_read.',
       },
     },
     keys: {

@@ -6,7 +6,7 @@ import { AppError, EXIT } from '../../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../../command.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { drawChallenge, ownCode, purposeLine } from './code.ts'
-import { type Callee, contactWithId } from './contacts.ts'
+import { type Callee, contactWithId, phoneOf } from './contacts.ts'
 import { type Hearing, hear, instruct, sayBack, subjectIdOf, toSay } from './hearing.ts'
 import { THEIR_WORDS, askForWords } from './typed-words.ts'
 
@@ -133,7 +133,9 @@ async function outgoing(call: Call, contact: Callee, purpose: string | undefined
   const { kind, id, name } = contact
   if (kind === 'guest' && purpose !== undefined) throw noGuestChallenge(name)
   const expected = inQuotes(name)
-  instruct(invocation, `Call ${expected} now, on a number that you know.`)
+  const phone = kind === 'guest' ? await invocation.withApi((api) => phoneOf(api, id)) : null
+  const number = phone === null ? 'a number that you know' : `${phone}, which you stored`
+  instruct(invocation, `Call ${expected} now, on ${number}.`)
   await prompt.ask('When they answer, press Enter: ')
   await showOwnWords(call, id)
   instruct(

@@ -47,3 +47,13 @@ export async function contactWithId(api: Api, id: string): Promise<Callee> {
     throw noSuch(id.startsWith(ID_PREFIX.guest) ? 'guest code' : 'connection')
   return contact
 }
+
+/** Returns the telephone number that the user stored for a guest; null if there is none. */
+export async function phoneOf(api: Api, guestCode: string): Promise<string | null> {
+  const guest = (await every((query) => api.guestCodes.list(query))).find(
+    ({ id }) => id === guestCode,
+  )
+  if (guest?.external_member_id == null) return null
+  const people = await every((query) => api.externalMembers.list(query))
+  return people.find(({ id }) => id === guest.external_member_id)?.phone ?? null
+}

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { Readable } from 'node:stream'
-import { subjectOf } from '../../../api/name-text.ts'
+import { inQuotes, subjectOf } from '../../../api/name-text.ts'
 import type { Expectation, PublicVerification, Verification } from '../../../api/rest/verify.ts'
 import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError, EXIT } from '../../../errors.ts'
@@ -18,8 +18,9 @@ type PublicMatch = PublicVerification['matches'][number]
 /** Returns the message about one match, including how reliable it is. */
 function describeMatch({ kind, profile, stamp, match }: PublicMatch): string {
   if (kind === 'account') {
-    const handle = profile?.handle == null ? '' : ` (${profile.handle})`
-    return `The public code of ${profile?.display_name}${handle}, account ${profile?.id}. Only the account server vouches for this.`
+    const { handle = null, headline = null } = profile ?? {}
+    const about = [handle, headline === null ? null : inQuotes(headline)].filter(Boolean).join(', ')
+    return `The public code of ${profile?.display_name}${about && ` (${about})`}, account ${profile?.id}. Only the account server vouches for this.`
   }
   if (kind === 'stamp')
     return `A stamp by ${stamp?.issuer} of ${stamp?.signed_at}. The words alone prove nothing. Check the stamp at ${stamp?.verification_url}`

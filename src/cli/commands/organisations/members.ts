@@ -212,7 +212,7 @@ Adds an external member: a person without an account who can get guest codes. To
 
   --name NAME       the name, which the page of their guest codes shows
   --email ADDRESS   the address to which "countersignd guest send" mails the links of their guest codes
-  --phone NUMBER    a phone number that only you see
+  --phone NUMBER    a phone number that only you see; "countersignd call" shows it when you call them
   --note TEXT       a note that only you see`,
   fields: {
     display_name: textField('name'),
