@@ -201,6 +201,9 @@ export const COMMANDS: Commands = {
     'external create': ['externalCreate', 'Add an external member: a person without an account'],
     'external delete': ['externalDelete', 'Delete an external member and revoke their guest codes'],
   }),
+  ...from(() => import('./commands/log.ts'), {
+    log: ['logCommand', 'Show what happened in the last days: checks of words, people, devices'],
+  }),
   ...from(() => import('./commands/events.ts'), {
     events: ['eventsCommand', 'Show what changes, as it happens'],
   }),
