@@ -190,6 +190,7 @@ export const COMMANDS: Commands = {
   ...from(() => import('./commands/connections/guest.ts'), {
     'guest list': ['guestList', 'List guest codes'],
     'guest create': ['guestCreate', 'Create a guest code and show its link once'],
+    'guest qr': ['guestQr', 'Show the link of a guest code as a QR code'],
     'guest revoke': ['guestRevoke', 'Revoke a guest code'],
     'guest send': ['guestSend', 'Send the link of a guest code by mail'],
   }),

@@ -3,15 +3,17 @@ import type { GuestCode } from '../../../api/rest/guest-codes.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
 import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
-import type { Command } from '../../command.ts'
+import { type Api, type Command, UsageError } from '../../command.ts'
+import { requireNew, writeNew } from '../../new-file.ts'
 import { idField, secondsField, textField } from '../../option-fields.ts'
+import { blackAndWhite } from '../../output.ts'
 import { shown, typedName } from '../../table.ts'
 
 export const guestList = listCommand({
   usage: '[--state active|revoked|expired] [--json]',
   help: `
-Lists guest codes, newest first. The link of a guest code is shown only when you create the code, and in its QR
-image.
+Lists guest codes, newest first. The link of a guest code is shown only when you create the code, and as
+a QR code ("countersignd guest qr").
 
   --state STATE   list only guest codes in this state: active, revoked or expired`,
   filters: { state: textField<GuestCode['state']>('state') },
@@ -61,6 +63,57 @@ export const guestRevoke = deleteCommand({
   state: 'revoked',
   done: (guest) => `Revoked ${guest}.`,
 })
+
+const OUT = '--out'
+
+/**
+ * Returns the format of an image file by its name.
+ * @throws UsageError
+ */
+function formatOf(path: string): 'svg' | 'gif' {
+  const format = (['svg', 'gif'] as const).find((one) => path.endsWith(`.${one}`))
+  if (format === undefined) throw new UsageError(`${OUT}: the name must end in .svg or .gif.`)
+  return format
+}
+
+const readQr = async (api: Api, id: string, format: 'svg' | 'gif' | 'text'): Promise<Buffer> => {
+  const { body } = await byId('guest code', () => api.guestCodes.qr({ id, format }))
+  return Buffer.from(body as string | Uint8Array)
+}
+
+async function* once(bytes: Uint8Array) {
+  yield bytes
+}
+
+export const guestQr: Command = {
+  usage: 'GUEST [--out FILE] [--json]',
+  help: `
+Shows the link of an active guest code as a QR code, which the guest scans with the camera of a phone. Run it on the
+device that created the code. Anyone who sees the QR code can use the link, so show it only to the guest.
+
+  --out FILE   write the QR code to a new image file, of which the name ends in .svg or .gif`,
+  options: { out: { type: 'string' } },
+  args: [1, 1],
+  takes: ['guest code'],
+  async run({ args: [id = ''], options, io, withApi, print, say }) {
+    if (options['out'] !== undefined) {
+      const path = String(options['out'])
+      const format = formatOf(path)
+      requireNew(path, OUT)
+      const image = await withApi((api) => readQr(api, id, format))
+      await writeNew(path, once(image), OUT)
+      print({ id, file: path }, path)
+      return
+    }
+    const text = (await withApi((api) => readQr(api, id, 'text'))).toString().trimEnd()
+    const lines = text.split('\n')
+    print({ id, text }, blackAndWhite(lines, { stream: io.stdout, env: io.env }))
+    const { isTTY, columns = Infinity } = io.stdout
+    const width = lines[0]?.length ?? 0
+    if (isTTY === true && columns < width)
+      say(`The terminal is too narrow. Make it ${width} columns wide, or use ${OUT} FILE.`)
+  },
+}
 
 /** Returns whether an error reports that the mail address is missing. */
 const isNowhere = (error: unknown) =>
