@@ -251,6 +251,7 @@ export const COMMANDS: Commands = {
     'export delete': ['exportDelete', 'Delete all exports from the account server'],
   }),
   ...from(() => import('./commands/organisations/organisations.ts'), {
+    'org list': ['orgList', 'List the organisations that you are in'],
     'org create': ['orgCreate', 'Create an organisation'],
     'org use': ['orgUse', 'Choose the current organisation of this device'],
   }),

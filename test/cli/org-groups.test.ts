@@ -5,6 +5,7 @@ import type { Api } from '../../src/cli/command.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
 import { newCliFixture } from './cli-fixture.ts'
+import { WHEN } from './terminal.ts'
 
 const GROUP = `grp_${'0'.repeat(26)}`
 const ALERT = `alr_${'0'.repeat(26)}`
@@ -83,7 +84,7 @@ test('alerts are made, fired, changed and deleted', async (t) => {
   const list = async () => (await ada.good(['org', 'alert', 'list'])).out
   assert.match(await list(), /^alr_\w+ +Groups +group_created +2 +2h +on +1 +never$/m)
   for (const name of ['One', 'Two']) await ada.good(['org', 'group', 'create', '--name', name])
-  assert.match(await list(), / on +1 +2\S+Z$/m)
+  assert.match(await list(), new RegExp(` on +1 +${WHEN}$`, 'm'))
   const { out } = await ada.good(['notification', 'list'])
   assert.match(
     out,

@@ -2,7 +2,7 @@ import { byId } from '../by-id.ts'
 import {
   createCommand,
   deleteCommand,
-  itemLine,
+  itemAnswer,
   listCommand,
   updateCommand,
 } from '../collection.ts'
@@ -70,7 +70,7 @@ ${HELP}`,
   fields: FIELDS,
   needed: { name: 'Give --name with the name of the preset.' },
   work: (api, body) => api.presets.create({ body }),
-  line: itemLine,
+  shows: itemAnswer,
   next: (preset) =>
     `To use this preset for every new connection: countersignd preset default ${typedName(preset)}`,
 })
@@ -89,7 +89,7 @@ ${HELP}
   fields: CHANGES,
   remedy: '"countersignd preset update --help" lists the options.',
   work: (api, id, body) => api.presets.update({ id, body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const presetDelete = deleteCommand({

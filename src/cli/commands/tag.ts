@@ -1,7 +1,7 @@
 import {
   createCommand,
   deleteCommand,
-  itemLine,
+  itemAnswer,
   listCommand,
   updateCommand,
 } from '../collection.ts'
@@ -27,7 +27,7 @@ export const tagCreate = createCommand({
   fields: FIELDS,
   needed: { name: 'Give --name with the name of the tag.' },
   work: (api, body) => api.tags.create({ body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const tagUpdate = updateCommand({
@@ -37,7 +37,7 @@ export const tagUpdate = updateCommand({
   fields: { ...FIELDS, color: eitherField(FIELDS.color, flagField('no-color', null)) },
   remedy: 'use --name, --color or --no-color.',
   work: (api, id, body) => api.tags.update({ id, body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const tagDelete = deleteCommand({

@@ -1,6 +1,7 @@
 import { createCommand, deleteCommand, listCommand } from '../collection.ts'
 import { UsageError } from '../command.ts'
 import { secondsField, textField } from '../option-fields.ts'
+import { whenOr } from '../times.ts'
 
 const SCOPES = ['read', 'write', 'full'] as const
 const SCOPE_NEEDED = '--scope must be given: read, write or full.'
@@ -24,8 +25,8 @@ export const tokenList = listCommand({
     name,
     scope,
     state,
-    expires_at ?? 'never',
-    last_used_at ?? 'never',
+    whenOr('never', expires_at),
+    whenOr('never', last_used_at),
   ],
 })
 
@@ -49,9 +50,17 @@ Creates an API token and prints it. The token is shown only once. The command wo
   },
   needed: { scope: SCOPE_NEEDED, name: 'Give --name with the purpose of the token.' },
   work: (api, body) => api.apiTokens.create({ body }),
-  line: ({ token }) => token,
-  next: ({ id, name, scope, expires_at }) =>
-    `${id} "${name}", scope ${scope}, ${expires_at === null ? 'valid until revoked' : `valid until ${expires_at}`}. The token is not shown again.`,
+  shows: ({ token, id, name, scope, expires_at }) => ({
+    bare: token,
+    rows: [['Token', token]],
+    details: [
+      ['Name', name],
+      ['Scope', scope],
+      ['Valid until', whenOr('revoked', expires_at)],
+      ['Id', id],
+    ],
+  }),
+  next: () => 'The token is not shown again.',
 })
 
 export const tokenRevoke = deleteCommand({

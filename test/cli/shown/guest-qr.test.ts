@@ -40,7 +40,7 @@ async function madeGuest(on: Terminal): Promise<string> {
   return (await on(['guest', 'create', '--label', 'Mum'])).out.trim()
 }
 
-/** White on black, whatever the colours of the terminal are, and their end. */
+/** White on black, which does not depend on the colours of the terminal, and its end. */
 const [ON, OFF] = ['\u001b[38;5;231;48;5;16m', '\u001b[39;49m'] as const
 
 /** Returns the blocks of a line in white on black. */

@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 describe('a time for people', () => {
-  // In the local time zone, whatever it is.
+  // In the local time zone.
   const now = new Date(2026, 10, 28, 22, 15, 30).getTime()
   const cases: [ms: number, shown: string][] = [
     [0, '28 Nov 22:15 (now)'],

@@ -26,7 +26,7 @@ export const connectionMembers: Command = {
   help: 'Lists the members of a connection, and the people who are invited to it.',
   args: [1, 1],
   takes: ['connection'],
-  async run({ args: [id = ''], withApi, print }) {
+  async run({ args: [id = ''], io, withApi, print }) {
     const { own, members } = await withApi(async (api) => {
       const connection = await readShownConnection(api, id)
       return { own: await ownId(api), members: connection.members }
@@ -41,6 +41,7 @@ export const connectionMembers: Command = {
           member.role,
           member.state,
         ]),
+        io.stdout,
       ),
     )
   },

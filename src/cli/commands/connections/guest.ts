@@ -8,24 +8,27 @@ import { requireNew, writeNew } from '../../new-file.ts'
 import { idField, secondsField, textField } from '../../option-fields.ts'
 import { blackAndWhite } from '../../output.ts'
 import { shown, typedName } from '../../table.ts'
+import { when, whenOr } from '../../times.ts'
 
 export const guestList = listCommand({
-  usage: '[--state active|revoked|expired] [--json]',
+  usage: '[--all | --state active|revoked|expired] [--json]',
   help: `
-Lists guest codes, newest first. The link of a guest code is shown only when you create the code, and as
+Lists the active guest codes, newest first. The link of a guest code is shown only when you create the code, and as
 a QR code ("countersignd guest qr").
 
+  --all           list also guest codes that were revoked or have expired
   --state STATE   list only guest codes in this state: active, revoked or expired`,
   filters: { state: textField<GuestCode['state']>('state') },
   work: (api, query) => api.guestCodes.list(query),
+  hasEnded: ({ state }) => state !== 'active',
   heading: ['ID', 'LABEL', 'FOR', 'STATE', 'EXPIRES', 'LAST OPENED'],
   row: ({ id, label, external_member: external, state, expires_at, last_opened_at }) => [
     id,
     label,
     external?.display_name ?? '',
-    state,
-    expires_at,
-    last_opened_at ?? 'never',
+    state === 'active' ? '' : state,
+    when(expires_at),
+    whenOr('never', last_opened_at),
   ],
 })
 
@@ -51,9 +54,19 @@ On a call, the caller says the words first. The person who was called checks the
     const create = () => api.guestCodes.create({ body })
     return body.external_member_id === undefined ? create() : byId('external member', create)
   },
-  line: ({ url }) => url,
-  next: ({ id, label, expires_at }) =>
-    `${inQuotes(shown(label))} (${id}), valid until ${expires_at}. To see your words for this guest: countersignd code ${typedName({ id, name: label })}`,
+  shows: ({ url, id, label, external_member: external, expires_at }) => ({
+    bare: url,
+    rows: [['Link', url]],
+    details: [
+      ['Guest', label],
+      ['For', external?.display_name],
+      ['Valid until', when(expires_at)],
+      ['Id', id],
+    ],
+  }),
+  next: ({ id, label }) =>
+    `To see your words for this guest: countersignd code ${typedName({ id, name: label })}\n` +
+    `To show the link as a QR code: countersignd guest qr ${typedName({ id, name: label })}`,
 })
 
 export const guestRevoke = deleteCommand({
@@ -147,7 +160,7 @@ passes through the account server only if you use this command.
     })
     print(guest, [])
     say(
-      `The link of ${inQuotes(shown(guest.label))} was sent. It is valid until ${guest.expires_at}.`,
+      `The link of ${inQuotes(shown(guest.label))} was sent. It is valid until ${when(guest.expires_at)}.`,
     )
   },
 }

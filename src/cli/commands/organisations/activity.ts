@@ -8,6 +8,7 @@ import {
   valuesOf,
 } from '../../option-fields.ts'
 import { table } from '../../table.ts'
+import { when } from '../../times.ts'
 
 /** The maximum number of items in one page. */
 const PAGE = 200
@@ -66,7 +67,7 @@ Lists the events in the current organisation, newest first.
       await table(
         ['AT', 'EVENT', 'BY', 'ABOUT', 'MORE'],
         items.map(({ at, event, actor, target, data }) => [
-          at,
+          when(at),
           event,
           whoIs(actor),
           target ?? '-',

@@ -2,7 +2,7 @@ import { AlertEvent } from '../../../api/rest/org.ts'
 import {
   createCommand,
   deleteCommand,
-  itemLine,
+  itemAnswer,
   listCommand,
   updateCommand,
 } from '../../collection.ts'
@@ -15,6 +15,7 @@ import {
   idsField,
   textField,
 } from '../../option-fields.ts'
+import { whenOr } from '../../times.ts'
 
 export const alertList = listCommand({
   help: `
@@ -30,7 +31,7 @@ notification.`,
     span(alert.window_minutes * 60),
     alert.enabled ? 'on' : 'off',
     String(alert.notify.length),
-    alert.last_fired_at ?? 'never',
+    whenOr('never', alert.last_fired_at),
   ],
 })
 
@@ -111,7 +112,7 @@ ${HELP}`,
     window_minutes: ALL_NEEDED,
   },
   work: (api, body) => api.orgAlerts.create({ body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const alertUpdate = updateCommand({
@@ -128,7 +129,7 @@ ${HELP}
   fields: CHANGES,
   remedy: '"countersignd org alert update --help" lists the options.',
   work: (api, id, body) => api.orgAlerts.update({ id, body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const alertDelete = deleteCommand({

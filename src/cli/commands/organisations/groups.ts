@@ -3,7 +3,7 @@ import { byId } from '../../by-id.ts'
 import {
   createCommand,
   deleteCommand,
-  itemLine,
+  itemAnswer,
   listCommand,
   updateCommand,
 } from '../../collection.ts'
@@ -31,7 +31,7 @@ export const groupCreate = createCommand({
   fields: FIELDS,
   needed: { name: 'Give --name with the name of the group.' },
   work: (api, body) => api.orgGroups.create({ body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const groupUpdate = updateCommand({
@@ -44,7 +44,7 @@ export const groupUpdate = updateCommand({
   },
   remedy: 'use --name, --description or --no-description.',
   work: (api, id, body) => api.orgGroups.update({ id, body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const groupDelete = deleteCommand({
