@@ -86,8 +86,10 @@ export function createCommand<Item, Fields extends OptionFields, Needed extends 
   readonly usage: string
   readonly help: string
   readonly fields: Fields
-  /** The fields that must be given, each with the message for when it is missing. */
-  readonly needed: Readonly<Record<Needed, string>>
+  /** The fields that must be given. */
+  readonly needed: readonly Needed[]
+  /** The arguments of a short example, for the message about what is missing. */
+  readonly example: string
   readonly work: (
     api: Api,
     body: FieldValues<Fields> & Required<Pick<FieldValues<Fields>, Needed>>,
@@ -96,11 +98,16 @@ export function createCommand<Item, Fields extends OptionFields, Needed extends 
   /** Returns a text about what the user can do next. */
   readonly next?: (item: Item) => string
 }): Command {
-  const { usage, help, fields, needed, work, shows, next } = of
+  const { usage, help, fields, needed, example, work, shows, next } = of
   function check({ options }: Pick<Invocation, 'options'>) {
     const body = valuesOf(fields, options)
-    for (const [name, message] of Object.entries<string>(needed))
-      if (!Object.hasOwn(body, name)) throw new UsageError(message)
+    const missing = needed
+      .filter((name) => !Object.hasOwn(body, name))
+      .map((name) => `--${Object.keys(fields[name]?.options ?? {})[0]}`)
+    if (missing.length > 0)
+      throw new UsageError(
+        `Missing: ${new Intl.ListFormat('en-GB').format(missing)}. Example: countersignd ${example}`,
+      )
   }
   return {
     usage,

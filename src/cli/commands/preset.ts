@@ -68,7 +68,8 @@ Creates a preset: settings for new connections. To create a connection with the 
 "countersignd connection create --preset PRESET".
 ${HELP}`,
   fields: FIELDS,
-  needed: { name: 'Give --name with the name of the preset.' },
+  needed: ['name'],
+  example: 'preset create --name Family',
   work: (api, body) => api.presets.create({ body }),
   shows: itemAnswer,
   next: (preset) =>

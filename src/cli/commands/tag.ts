@@ -25,7 +25,8 @@ export const tagCreate = createCommand({
   usage: '--name NAME [--color "#rrggbb"] [--json]',
   help: 'Creates a tag, for sorting your connections. Other members of a connection do not see your tags.',
   fields: FIELDS,
-  needed: { name: 'Give --name with the name of the tag.' },
+  needed: ['name'],
+  example: 'tag create --name Family',
   work: (api, body) => api.tags.create({ body }),
   shows: itemAnswer,
 })

@@ -4,7 +4,6 @@ import { secondsField, textField } from '../option-fields.ts'
 import { whenOr } from '../times.ts'
 
 const SCOPES = ['read', 'write', 'full'] as const
-const SCOPE_NEEDED = '--scope must be given: read, write or full.'
 
 /**
  * Parses the value of `--scope`.
@@ -12,7 +11,7 @@ const SCOPE_NEEDED = '--scope must be given: read, write or full.'
  */
 function scopeIn(text: string): (typeof SCOPES)[number] {
   const scope = SCOPES.find((one) => one === text)
-  if (scope === undefined) throw new UsageError(SCOPE_NEEDED)
+  if (scope === undefined) throw new UsageError(`--scope must be one of: ${SCOPES.join(', ')}.`)
   return scope
 }
 
@@ -48,7 +47,8 @@ Creates an API token and prints it. The token is shown only once. The command wo
     label: textField('label'),
     expires_in: secondsField('expires-in'),
   },
-  needed: { scope: SCOPE_NEEDED, name: 'Give --name with the purpose of the token.' },
+  needed: ['name', 'scope'],
+  example: 'token create --name ci --scope read',
   work: (api, body) => api.apiTokens.create({ body }),
   shows: ({ token, id, name, scope, expires_at }) => ({
     bare: token,

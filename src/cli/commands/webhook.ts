@@ -67,10 +67,8 @@ Creates a webhook and prints its secret, with which the receiver checks signatur
 shown only once. The daemon sends events while it runs, and later those of the time in between.
 ${HELP}`,
   fields: FIELDS,
-  needed: {
-    url: 'Give --url with the address of the receiver, or --url-file.',
-    types: 'Give --type with a type of events, such as "token.*".',
-  },
+  needed: ['url', 'types'],
+  example: `webhook create --url https://example.org/hook --type 'token.*'`,
   work: (api, body) => api.webhooks.create({ body }),
   shows: ({ secret, id, name, url, types }) => ({
     bare: secret,

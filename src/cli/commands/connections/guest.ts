@@ -49,7 +49,8 @@ On a call, the caller says the words first. The person who was called checks the
     expires_in: secondsField('expires-in'),
     external_member_id: idField('for', 'external member'),
   },
-  needed: { label: 'Give --label with a name for the guest.' },
+  needed: ['label'],
+  example: 'guest create --label Mum',
   work(api, body) {
     const create = () => api.guestCodes.create({ body })
     return body.external_member_id === undefined ? create() : byId('external member', create)

@@ -35,7 +35,8 @@ your approval.
     slug: textField('slug'),
     preset_id: idField('preset', 'preset'),
   },
-  needed: {},
+  needed: [],
+  example: 'link create',
   work: (api, body) => api.openLinks.create({ body }),
   shows: ({ url, id, title }) => ({
     bare: url,

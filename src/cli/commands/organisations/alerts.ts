@@ -95,8 +95,6 @@ const HELP = `
   --notify MEMBER    a member who gets a notification; can be given several times
   --off              switch the alert off, so that it does not fire`
 
-const ALL_NEEDED = 'Give --name, --event, --threshold and --window: an alert needs all of them.'
-
 export const alertCreate = createCommand({
   usage: '--name NAME --event EVENT --threshold N --window 10m [--notify MEMBER]… [--off] [--json]',
   help: `
@@ -105,12 +103,8 @@ period. The members given with --notify then get a notification, and a mail unle
 owners and admins can do this.
 ${HELP}`,
   fields: FIELDS,
-  needed: {
-    name: ALL_NEEDED,
-    event: ALL_NEEDED,
-    threshold: ALL_NEEDED,
-    window_minutes: ALL_NEEDED,
-  },
+  needed: ['name', 'event', 'threshold', 'window_minutes'],
+  example: 'org alert create --name Checks --event verification --threshold 10 --window 1h',
   work: (api, body) => api.orgAlerts.create({ body }),
   shows: itemAnswer,
 })

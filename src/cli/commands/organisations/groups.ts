@@ -29,7 +29,8 @@ export const groupCreate = createCommand({
   usage: '--name NAME [--description TEXT] [--json]',
   help: 'Creates a group in the current organisation. Only owners and admins can do this.',
   fields: FIELDS,
-  needed: { name: 'Give --name with the name of the group.' },
+  needed: ['name'],
+  example: 'org group create --name Sales',
   work: (api, body) => api.orgGroups.create({ body }),
   shows: itemAnswer,
 })

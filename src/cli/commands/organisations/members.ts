@@ -222,7 +222,8 @@ Adds an external member: a person without an account who can get guest codes. To
     phone: textField('phone'),
     note: textField('note'),
   },
-  needed: { display_name: 'Give --name with the name of the person.' },
+  needed: ['display_name'],
+  example: 'external create --name "Maria Muster"',
   work: (api, body) => api.externalMembers.create({ body }),
   shows: ({ id, display_name: name }) => itemAnswer({ id, name }),
   next: ({ id, display_name: name }) =>
