@@ -1,4 +1,5 @@
 /** Lines with a label before each value, for commands that create or show one thing. */
+import type { Reachable } from '../api/reachable.ts'
 import type { Invocation } from './command.ts'
 import { shown } from './table.ts'
 
@@ -11,6 +12,12 @@ export function labelledLines(rows: Labelled): string[] {
   const width = Math.max(0, ...given.map(([label]) => label.length))
   return given.map(([label, value]) => `${label.padEnd(width)}  ${shown(value)}`)
 }
+
+/** Returns the row that warns about a link that others cannot open; empty for other links. */
+export const reachRow = (reachable: Reachable): Labelled[number] => [
+  'Opens',
+  reachable === 'this_machine' ? 'only on this machine. For others: countersignd publish' : null,
+]
 
 /** An answer for people and for scripts. */
 export interface LabelledAnswer {

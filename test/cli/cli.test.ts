@@ -271,7 +271,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       ])
       assert.equal(code, EXIT.ok, err)
       assert.match(out, /^[a-z]+ [a-z]+ [a-z]+\nhttp\S+\/s\/stm_\w{26}#[\w-]{43}\n$/)
-      assert.equal(err, `File  ${file}.stamp\n`)
+      assert.equal(
+        err,
+        `Opens  only on this machine. For others: countersignd publish\nFile   ${file}.stamp\n`,
+      )
       const before = readFileSync(`${file}.stamp`, 'utf8')
 
       const again = await cli(['stamp', file])

@@ -8,7 +8,7 @@ import { Refusal } from '../../crypto/refusal.ts'
 import type { StampFile } from '../../crypto/stamp.ts'
 import { AppError } from '../../errors.ts'
 import { type Command, UsageError } from '../command.ts'
-import { printLabelled } from '../labels.ts'
+import { printLabelled, reachRow } from '../labels.ts'
 import { optionsOf, textField, valuesOf } from '../option-fields.ts'
 
 const UNREADABLE: Readonly<Record<string, (path: string) => string>> = {
@@ -152,7 +152,7 @@ it to them in a way that they trust.
         ['Words', `${made.words}  (to find it, no proof)`],
         ['Link', made.verification_url],
       ],
-      details: [['File', path]],
+      details: [reachRow(made.reachable), ['File', path]],
     })
     if (made.receipt === null)
       say(

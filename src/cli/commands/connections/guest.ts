@@ -1,10 +1,12 @@
 import { inQuotes } from '../../../api/name-text.ts'
+import { reachableFrom } from '../../../api/reachable.ts'
 import type { GuestCode } from '../../../api/rest/guest-codes.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
 import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
 import { type Api, type Command, UsageError } from '../../command.ts'
 import { requireNew, writeNew } from '../../new-file.ts'
+import { reachRow } from '../../labels.ts'
 import { idField, secondsField, textField } from '../../option-fields.ts'
 import { blackAndWhite } from '../../output.ts'
 import { shown, typedName } from '../../table.ts'
@@ -55,10 +57,11 @@ On a call, the caller says the words first. The person who was called checks the
     const create = () => api.guestCodes.create({ body })
     return body.external_member_id === undefined ? create() : byId('external member', create)
   },
-  shows: ({ url, id, label, external_member: external, expires_at }) => ({
+  shows: ({ url, reachable, id, label, external_member: external, expires_at }) => ({
     bare: url,
     rows: [['Link', url]],
     details: [
+      reachRow(reachable),
       ['Guest', label],
       ['For', external?.display_name],
       ['Valid until', when(expires_at)],
@@ -90,6 +93,16 @@ function formatOf(path: string): 'svg' | 'gif' {
   return format
 }
 
+/** Returns whether links open only on this machine; false if an API token may not ask. */
+async function isOnlyHere(api: Api): Promise<boolean> {
+  try {
+    return reachableFrom((await api.publication.read({})).url) === 'this_machine'
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'forbidden') return false
+    throw error
+  }
+}
+
 const readQr = async (api: Api, id: string, format: 'svg' | 'gif' | 'text'): Promise<Buffer> => {
   const { body } = await byId('guest code', () => api.guestCodes.qr({ id, format }))
   return Buffer.from(body as string | Uint8Array)
@@ -119,9 +132,14 @@ device that created the code. Anyone who sees the QR code can use the link, so s
       print({ id, file: path }, path)
       return
     }
-    const text = (await withApi((api) => readQr(api, id, 'text'))).toString().trimEnd()
+    const { qr, onlyHere } = await withApi(async (api) => ({
+      qr: await readQr(api, id, 'text'),
+      onlyHere: await isOnlyHere(api),
+    }))
+    const text = qr.toString().trimEnd()
     const lines = text.split('\n')
     print({ id, text }, blackAndWhite(lines, { stream: io.stdout, env: io.env }))
+    if (onlyHere) say('Only this machine can open the link. For others: countersignd publish')
     const { isTTY, columns = Infinity } = io.stdout
     const width = lines[0]?.length ?? 0
     if (isTTY === true && columns < width)

@@ -3,6 +3,7 @@ import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
 import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
 import type { Api, Command } from '../../command.ts'
+import { reachRow } from '../../labels.ts'
 import { idField, textField } from '../../option-fields.ts'
 import { shown } from '../../table.ts'
 import { when } from '../../times.ts'
@@ -38,13 +39,10 @@ your approval.
   needed: [],
   example: 'link create',
   work: (api, body) => api.openLinks.create({ body }),
-  shows: ({ url, id, title }) => ({
+  shows: ({ url, reachable, id, title }) => ({
     bare: url,
     rows: [['Link', url]],
-    details: [
-      ['Title', title],
-      ['Id', id],
-    ],
+    details: [reachRow(reachable), ['Title', title], ['Id', id]],
   }),
   next: () => 'To see the requests: countersignd link requests',
 })
