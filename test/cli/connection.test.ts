@@ -237,6 +237,12 @@ describe('names of others in the output', () => {
     members: { add: approved, remove: async () => undefined },
     rosters: { rotate: yes, role: yes },
     context: { read: async () => ({ user: { id: '' } }) },
+    trustCards: {
+      list: async () => ({
+        items: [{ user_id: members[0]?.user_id, own_name: EVIL }],
+        next_cursor: null,
+      }),
+    },
     invitations: {
       list: async () => ({ received: [invitation], sent: [{ ...invitation, direction: 'sent' }] }),
       approve: approved,

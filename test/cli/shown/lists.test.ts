@@ -35,6 +35,22 @@ test('connection list: who is in it, when words last verified, and no ended conn
   assert.equal((await bob.json('connection', 'list', '--state', 'ended')).items[0].id, id)
 })
 
+test('connection show and members: the name that the user gave, then the own name and address', async (t) => {
+  const fixture = await newCliFixture(t)
+  const [ada, bob] = [await fixture.person('ada'), await fixture.person('bob')]
+  await bob.good(['profile', 'set', '--name', 'Bob Builder'])
+  const { id } = await ada.json('connection', 'create', '--name', 'Bank')
+  await joinMembers(ada, id, [bob])
+  await ada.good(['trust', 'follow', bob.email])
+  await ada.good(['trust', 'rename', bob.id, 'My builder'])
+  const { out: shown } = await ada.good(['connection', 'show', id])
+  const name = 'My builder \\(calls itself "Bob Builder"\\)'
+  assert.match(shown, new RegExp(`^Members  .*${name} <bob@example.org>`, 'm'))
+  const { out } = await ada.good(['connection', 'members', id])
+  assert.match(out, /^ID +NAME +ADDRESS +ROLE +STATE\n/)
+  assert.match(out, new RegExp(`^${bob.id}  ${name}  bob@example.org  member  active$`, 'm'))
+})
+
 test('org list: the roles, the current one with its members', async (t) => {
   const fixture = await newCliFixture(t)
   const ada = await fixture.person('ada')

@@ -19,6 +19,7 @@ import { shown } from '../../table.ts'
 import { when, whenOr } from '../../times.ts'
 import { TIMEOUT_HELP, WAIT_OPTIONS, patienceOf } from '../../wait.ts'
 import { afterWords, wordsLine, inviteeOf } from './first-contact.ts'
+import { addressOf, fullNameOf, knownPeople } from './people.ts'
 import { waitForInvited } from './waiting.ts'
 
 /**
@@ -32,7 +33,7 @@ export const readShownConnection = (api: Api, id: string): Promise<Connection> =
 export const isActive = ({ state }: Member): boolean => state === 'active'
 
 /** Returns a member's name with its source. For an invited mailbox, returns the address. */
-export const nameOfMember = (member: Member): string =>
+const nameOfMember = (member: Member): string =>
   member.user_id === null ? member.display_name : calledOf(member)
 
 /** Returns who is in a connection besides the user, and who is invited to it. */
@@ -189,14 +190,20 @@ export const connectionShow: Command = {
   args: [1, 1],
   takes: ['connection'],
   async run({ args: [id = ''], withApi, print }) {
-    const [connection, tags, [secret = '', waits]] = await withApi(async (api) => {
+    const [connection, tags, people, [secret = '', waits]] = await withApi(async (api) => {
       const read = await readShownConnection(api, id)
       const all = read.tag_ids.length === 0 ? [] : await every((query) => api.tags.list(query))
       const assigned = all.filter((tag) => read.tag_ids.includes(tag.id))
-      return [read, assigned, await secretOf(api, read)]
+      return [read, assigned, await knownPeople(api), await secretOf(api, read)]
     })
     const { name, favorite, kind, state, members, replaces, replaced_by, created_at } = connection
-    const names = (of: readonly Member[]) => of.map(nameOfMember).join(', ')
+    const namesOf = (of: readonly Member[]) =>
+      of
+        .map((member) => {
+          const address = addressOf(member, people)
+          return `${fullNameOf(member, people)}${address === null ? '' : ` <${address}>`}`
+        })
+        .join(', ')
     const invited = members.filter((member) => !isActive(member))
     print(
       connection,
@@ -205,8 +212,8 @@ export const connectionShow: Command = {
         ['State', `${state} (${kind})`],
         ['Favorite', favorite ? 'yes' : null],
         ['Tags', tags.map((tag) => tag.name).join(', ')],
-        ['Members', names(members.filter(isActive))],
-        ['Invited', names(invited)],
+        ['Members', namesOf(members.filter(isActive))],
+        ['Invited', namesOf(invited)],
         ['Secret', secret],
         ['Words', waits],
         ['Replaces', replaces],
