@@ -66,11 +66,15 @@ const TIME_LENGTH = 10
 
 /** Returns rows with the ids in their first cells shortened. */
 function withBeginnings(rows: readonly (readonly string[])[]): string[][] {
-  const ids = rows.map(([id = '']) => id)
-  return rows.map(([id = '', ...more]) => [
-    WHOLE_ID.test(id) ? beginningOf(id, ids, TIME_LENGTH) : id,
-    ...more,
-  ])
+  const sorted = [...new Set(rows.map(([id = '']) => id))].toSorted()
+  const places = new Map(sorted.map((id, at) => [id, at]))
+  const short = (id: string) => {
+    const at = places.get(id) ?? 0
+    // A beginning that neither neighbour has is one that no other id has.
+    const neighbours = [sorted[at - 1], sorted[at + 1]].filter((one) => one !== undefined)
+    return beginningOf(id, neighbours, TIME_LENGTH)
+  }
+  return rows.map(([id = '', ...more]) => [WHOLE_ID.test(id) ? short(id) : id, ...more])
 }
 
 /**

@@ -10,9 +10,14 @@ const UNITS = [
   ['year', 365 * 86_400_000, Infinity],
 ] as const
 
+const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
+
+let formatMade: Intl.RelativeTimeFormat | undefined
+
 /** Returns a distance in the largest unit of which it has at least one, such as "in 3 days". */
 function distance(ms: number): string {
-  const format = new Intl.RelativeTimeFormat('en')
+  // Made once, because a long list has thousands of times.
+  const format = (formatMade ??= new Intl.RelativeTimeFormat('en'))
   for (const [unit, length, most] of UNITS) {
     const count = Math.round(Math.abs(ms) / length)
     if (count === 0) return 'now'
@@ -23,7 +28,7 @@ function distance(ms: number): string {
 
 /** Returns a local time such as "5 Dec 09:30", with the year if it is not the current one. */
 function localTime(at: Date, now: Date): string {
-  const month = at.toLocaleString('en-US', { month: 'short' })
+  const month = MONTHS[at.getMonth()]
   const year = at.getFullYear() === now.getFullYear() ? '' : ` ${at.getFullYear()}`
   const clock = [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0'))
   return `${at.getDate()} ${month}${year} ${clock.join(':')}`

@@ -213,7 +213,7 @@ describe('reset --recovery-key', () => {
     await ada.good(['sync'])
     const { out: trusted } = await ada.good(['trust', 'list'])
     assert.match(trusted, /confirmed/)
-    assert.match(trusted, /All devices were replaced with the recovery key on \d{4}-\d\d-\d\d/)
+    assert.match(trusted, /All devices were replaced with the recovery key on .*\(/)
     await ada.good(['trust', 'dismiss', bob.id])
     assert.doesNotMatch((await ada.good(['trust', 'list'])).out, /replaced/)
     const { out: history } = await ada.good(['trust', 'history', bob.id])

@@ -86,9 +86,9 @@ events and for scripts, use "countersignd events".
   --follow    go on: show each entry as it happens`,
   options: { limit: { type: 'string' }, follow: { type: 'boolean' } },
   args: [0, 0],
-  run: ({ options, io, json, print, withApi }) =>
-    withApi(async (api, hasDaemon) => {
-      const limit = parseLimit(String(options['limit'] ?? USUAL))
+  run({ options, io, json, print, withApi }) {
+    const limit = parseLimit(String(options['limit'] ?? USUAL))
+    return withApi(async (api, hasDaemon) => {
       const { items, since } = await readEvents(api, { since: BEGINNING })
       const past = await lastEntries(api, items, limit)
       if (options['follow'] !== true) {
@@ -101,5 +101,6 @@ events and for scripts, use "countersignd events".
       await followEvents({ api, hasDaemon }, { since }, async (item) => {
         for (const one of await lastEntries(api, [item], 1)) show(one)
       })
-    }),
+    })
+  },
 }
