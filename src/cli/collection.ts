@@ -3,6 +3,7 @@ import { every } from '../api/cursor.ts'
 import { byId } from './by-id.ts'
 import { type Api, type Command, type Invocation, type NamedKind, UsageError } from './command.ts'
 import { kindOf } from './kinds.ts'
+import { type LabelledAnswer, printLabelled } from './labels.ts'
 import {
   type FieldValues,
   type OptionFields,
@@ -12,12 +13,25 @@ import {
 } from './option-fields.ts'
 import { shown, table } from './table.ts'
 
-/** Returns the line that shows an item: its id and its name. */
-export const itemLine = ({ id, name }: { readonly id: string; readonly name: string }): string =>
-  `${id}  ${shown(name)}`
+interface Item {
+  readonly id: string
+  readonly name: string
+}
+
+/** Returns the line that shows an item to a script: its id and its name. */
+export const itemLine = ({ id, name }: Item): string => `${id}  ${shown(name)}`
+
+/** Returns the answer that shows an item: its name and its id. */
+export const itemAnswer = (item: Item): LabelledAnswer => ({
+  bare: itemLine(item),
+  rows: [
+    ['Name', item.name],
+    ['Id', item.id],
+  ],
+})
 
 /** Creates a command that lists all items in a table. */
-export function listCommand<Item, Filters extends OptionFields>(of: {
+export function listCommand<Item, Filters extends OptionFields, More = undefined>(of: {
   readonly usage?: string
   readonly help: string
   /** The query parameters of the list, and the options that set them. */
@@ -26,19 +40,43 @@ export function listCommand<Item, Filters extends OptionFields>(of: {
     api: Api,
     query: { limit: number; cursor?: string } & FieldValues<Filters>,
   ) => Promise<{ readonly items: readonly Item[]; readonly next_cursor: string | null }>
+  /** Returns whether an item has ended. Such items are listed only with --all or --state. */
+  readonly hasEnded?: (item: Item) => boolean
+  /** Reads what only the table shows besides the items. */
+  readonly more?: (api: Api) => Promise<More>
   readonly heading: readonly string[]
-  readonly row: (item: Item) => readonly string[]
+  readonly row: (item: Item, more: More) => readonly string[]
 }): Command {
-  const { usage = '[--json]', help, filters = {} as Filters, work, heading, row } = of
+  const { usage = '[--json]', help, filters = {} as Filters, hasEnded, heading, row } = of
+  const read = (api: Api, query: FieldValues<Filters>) =>
+    every((page) => of.work(api, { ...page, ...query }))
   return {
     usage,
     help,
-    options: optionsOf(filters),
+    options: {
+      ...optionsOf(filters),
+      ...(hasEnded === undefined ? {} : { all: { type: 'boolean' } }),
+    },
     args: [0, 0],
-    async run({ options, withApi, print }) {
+    async run({ options, io, json, withApi, print, say }) {
       const those = valuesOf(filters, options)
-      const items = await withApi((api) => every((query) => work(api, { ...query, ...those })))
-      print({ items }, await table(heading, items.map(row)))
+      const { all, more } = await withApi(async (api) => ({
+        all: await read(api, those),
+        more: (json ? undefined : await of.more?.(api)) as More,
+      }))
+      const isWhole = hasEnded === undefined || options['all'] === true || 'state' in those
+      const items = isWhole ? all : all.filter((item) => !hasEnded(item))
+      const lines = json
+        ? []
+        : await table(
+            heading,
+            items.map((item) => row(item, more)),
+            io.stdout,
+          )
+      print({ items }, lines)
+      const hidden = all.length - items.length
+      if (hidden > 0)
+        say(`${hidden} more ${hidden === 1 ? 'has' : 'have'} ended. To list all: --all`)
     },
   }
 }
@@ -48,21 +86,28 @@ export function createCommand<Item, Fields extends OptionFields, Needed extends 
   readonly usage: string
   readonly help: string
   readonly fields: Fields
-  /** The fields that must be given, each with the message for when it is missing. */
-  readonly needed: Readonly<Record<Needed, string>>
+  /** The fields that must be given. */
+  readonly needed: readonly Needed[]
+  /** The arguments of a short example, for the message about what is missing. */
+  readonly example: string
   readonly work: (
     api: Api,
     body: FieldValues<Fields> & Required<Pick<FieldValues<Fields>, Needed>>,
   ) => Promise<Item>
-  readonly line: (item: Item) => string
+  readonly shows: (item: Item) => LabelledAnswer
   /** Returns a text about what the user can do next. */
   readonly next?: (item: Item) => string
 }): Command {
-  const { usage, help, fields, needed, work, line, next } = of
+  const { usage, help, fields, needed, example, work, shows, next } = of
   function check({ options }: Pick<Invocation, 'options'>) {
     const body = valuesOf(fields, options)
-    for (const [name, message] of Object.entries<string>(needed))
-      if (!Object.hasOwn(body, name)) throw new UsageError(message)
+    const missing = needed
+      .filter((name) => !Object.hasOwn(body, name))
+      .map((name) => `--${Object.keys(fields[name]?.options ?? {})[0]}`)
+    if (missing.length > 0)
+      throw new UsageError(
+        `Missing: ${new Intl.ListFormat('en-GB').format(missing)}. Example: countersignd ${example}`,
+      )
   }
   return {
     usage,
@@ -70,10 +115,11 @@ export function createCommand<Item, Fields extends OptionFields, Needed extends 
     options: optionsOf(fields),
     args: [0, 0],
     check,
-    async run({ options, withApi, print, say }) {
+    async run(invocation) {
+      const { options, withApi, say } = invocation
       const body = valuesOf(fields, options)
       const item = await withApi((api) => work(api, body as Parameters<typeof work>[1]))
-      print(item, line(item))
+      printLabelled(invocation, item, shows(item))
       if (next !== undefined) say(next(item))
     },
   }
@@ -88,9 +134,9 @@ export function updateCommand<Item, Fields extends OptionFields>(of: {
   /** The remedy to show if no option was given. */
   readonly remedy: string
   readonly work: (api: Api, id: string, body: FieldValues<Fields>) => Promise<Item>
-  readonly line: (item: Item) => string
+  readonly shows: (item: Item) => LabelledAnswer
 }): Command {
-  const { kind, usage, help, fields, remedy, work, line } = of
+  const { kind, usage, help, fields, remedy, work, shows } = of
   return {
     usage,
     help,
@@ -98,10 +144,12 @@ export function updateCommand<Item, Fields extends OptionFields>(of: {
     args: [1, 1],
     takes: [kind],
     check: ({ options }) => void changesOf(fields, options, remedy),
-    async run({ args: [id = ''], options, withApi, print }) {
+    async run(invocation) {
+      const { args, options, withApi } = invocation
+      const [id = ''] = args
       const body = changesOf(fields, options, remedy)
       const item = await byId(kind, () => withApi((api) => work(api, id, body)))
-      print(item, line(item))
+      printLabelled(invocation, item, shows(item))
     },
   }
 }

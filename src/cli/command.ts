@@ -15,7 +15,12 @@ export type Api = Calls<Rest & Local, 'daemon' | 'account' | 'both'>
 
 /** The streams and the environment of a command. `process` implements this interface. */
 export interface Io {
-  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
+  readonly stdout: {
+    write(text: string): unknown
+    readonly isTTY?: boolean
+    /** The width of the terminal. */
+    readonly columns?: number
+  }
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stdin: AsyncIterable<Uint8Array | string> & {
     readonly isTTY?: boolean

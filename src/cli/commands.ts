@@ -190,6 +190,7 @@ export const COMMANDS: Commands = {
   ...from(() => import('./commands/connections/guest.ts'), {
     'guest list': ['guestList', 'List guest codes'],
     'guest create': ['guestCreate', 'Create a guest code and show its link once'],
+    'guest qr': ['guestQr', 'Show the link of a guest code as a QR code'],
     'guest revoke': ['guestRevoke', 'Revoke a guest code'],
     'guest send': ['guestSend', 'Send the link of a guest code by mail'],
   }),
@@ -200,6 +201,9 @@ export const COMMANDS: Commands = {
     ],
     'external create': ['externalCreate', 'Add an external member: a person without an account'],
     'external delete': ['externalDelete', 'Delete an external member and revoke their guest codes'],
+  }),
+  ...from(() => import('./commands/log.ts'), {
+    log: ['logCommand', 'Show what happened in the last days: checks of words, people, devices'],
   }),
   ...from(() => import('./commands/events.ts'), {
     events: ['eventsCommand', 'Show what changes, as it happens'],
@@ -247,6 +251,7 @@ export const COMMANDS: Commands = {
     'export delete': ['exportDelete', 'Delete all exports from the account server'],
   }),
   ...from(() => import('./commands/organisations/organisations.ts'), {
+    'org list': ['orgList', 'List the organisations that you are in'],
     'org create': ['orgCreate', 'Create an organisation'],
     'org use': ['orgUse', 'Choose the current organisation of this device'],
   }),

@@ -262,7 +262,7 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     every((q) => api.presets.list(q)),
   ),
   organisation: {
-    ...simple('org_', 'ORGANISATION', 'Organisations', 'whoami', async (api) => [
+    ...simple('org_', 'ORGANISATION', 'Organisations', 'org list', async (api) => [
       ...(await api.context.read({})).organisations,
     ]),
     remedy:

@@ -1,5 +1,6 @@
 /** Options that set the fields of a request. If an option is not given, its field is absent. */
 import { type CommandOptions, type Invocation, type Reference, UsageError } from './command.ts'
+import { shown } from './table.ts'
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
 
@@ -14,6 +15,16 @@ export function parseSeconds(option: string, text: string): number {
       `--${option} must be a duration such as 90s, 15m, 12h, 30d or 2w, not "${text}".`,
     )
   return Number(count) * (SECONDS[unit] as number)
+}
+
+/**
+ * Parses the value of `--limit`, a whole number from 1 to 999999.
+ * @throws UsageError
+ */
+export function parseLimit(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text))
+    throw new UsageError(`--limit must be a number from 1 to 999999, not "${shown(text)}".`)
+  return Number(text)
 }
 
 const UNITS = [

@@ -49,6 +49,20 @@ function takesColour({ stream, env }: Paper): boolean {
 export const coloured = (colour: Colour, text: string, paper: Paper): string =>
   takesColour(paper) ? `${escapeMark()}[${SGR[colour]}m${text}${escapeMark()}[${DEFAULT}m` : text
 
+/** Select Graphic Rendition: white on black of the colour cube, which themes do not change. */
+const BLACK_AND_WHITE = ['38;5;231;48;5;16', '39;49'] as const
+
+/**
+ * Returns lines in white on black if the stream is a terminal with colours.
+ *
+ * The colours are not an ornament but the content of a QR code, so NO_COLOR does not disable them.
+ */
+export function blackAndWhite(lines: readonly string[], { stream, env }: Paper): string[] {
+  if (stream.isTTY !== true || env['TERM'] === 'dumb') return [...lines]
+  const [on, off] = BLACK_AND_WHITE.map((code) => `${escapeMark()}[${code}m`)
+  return lines.map((line) => `${on}${line}${off}`)
+}
+
 /**
  * Returns a text with U+FFFD in place of each character that a terminal would interpret.
  *
@@ -72,6 +86,7 @@ export const jsonText = (value: unknown): string => printableJson(value, 2)
 const through = (stream: Io['stdout']): Io['stdout'] => ({
   write: (text) => stream.write(harmless(text)),
   ...(stream.isTTY === undefined ? {} : { isTTY: stream.isTTY }),
+  ...(stream.columns === undefined ? {} : { columns: stream.columns }),
 })
 
 /** Returns a command's streams, with all output made harmless. */

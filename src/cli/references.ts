@@ -17,7 +17,7 @@ import {
   type Reference,
 } from './command.ts'
 import { NAMED_KINDS, type NamedItem, kindOf } from './kinds.ts'
-import { brief, shown } from './table.ts'
+import { beginningOf, brief, shown } from './table.ts'
 
 /** How many characters after the prefix the beginning of an id must have. */
 const LEAST = 4
@@ -91,24 +91,16 @@ function labelOf({ names, claims = [] }: NamedItem): string {
 /** Returns a name with its id; the id alone if there is no name. */
 const withId = (label: string, id: string): string => (label === '' ? id : `${label} (${id})`)
 
-/** Returns the shortest beginning of an id that only this item has. */
-function beginningOf({ item: { id } }: Found, all: readonly Found[]): string {
-  const others = all.map(({ item }) => item.id).filter((other) => other !== id)
-  let length = id.indexOf('_') + 1 + LEAST
-  while (length < id.length && others.some((other) => other.startsWith(id.slice(0, length))))
-    length++
-  return id.slice(0, length)
-}
-
 /** Returns the items that a user can name, for an error about a name that none of them has. */
 function choices(kinds: readonly NamedKind[], all: readonly Found[]): string {
   const sentences = kinds.map((kind) => {
     const { many, list } = kindOf(kind)
     const items = all.filter((one) => one.kind === kind && one.item.isPast !== true)
     if (items.length === 0) return `${many}: none.`
+    const ids = all.map((one) => one.item.id)
     const listed = items
       .slice(0, MOST_LISTED)
-      .map((one) => withId(labelOf(one.item), beginningOf(one, all)))
+      .map(({ item }) => withId(labelOf(item), beginningOf(item.id, ids, LEAST)))
     const more = items.length - listed.length
     const rest = more === 0 ? '' : ` and ${more} more ("countersignd ${list}")`
     return `${many}: ${listed.join(', ')}${rest}.`

@@ -1,5 +1,6 @@
 /** Formats tables for terminals. Control characters in texts from other sources are replaced. */
 import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
+import type { Io } from './command.ts'
 
 /**
  * Returns an expression for the characters that a terminal interprets, or that change the direction
@@ -44,17 +45,64 @@ async function widthFor(texts: readonly string[]): Promise<(text: string) => num
   return (text) => stringWidth(text)
 }
 
-/** Returns the lines of a table that has a heading. */
+/**
+ * Returns the shortest beginning of an id that none of the other ids has. Commands accept it.
+ * @param least how many characters after the prefix it must have
+ */
+export function beginningOf(id: string, ids: readonly string[], least: number): string {
+  let length = id.indexOf('_') + 1 + least
+  while (
+    length < id.length &&
+    ids.some((other) => other !== id && other.startsWith(id.slice(0, length)))
+  )
+    length++
+  return id.slice(0, length)
+}
+
+const WHOLE_ID = /^[a-z]{3}_[0-9a-z]{26}$/
+
+/** The characters of an id that contain its time. An id that is not listed seldom has the same. */
+const TIME_LENGTH = 10
+
+/** Returns rows with the ids in their first cells shortened. */
+function withBeginnings(rows: readonly (readonly string[])[]): string[][] {
+  const sorted = [...new Set(rows.map(([id = '']) => id))].toSorted()
+  const places = new Map(sorted.map((id, at) => [id, at]))
+  const short = (id: string) => {
+    const at = places.get(id) ?? 0
+    // A beginning that neither neighbour has is one that no other id has.
+    const neighbours = [sorted[at - 1], sorted[at + 1]].filter((one) => one !== undefined)
+    return beginningOf(id, neighbours, TIME_LENGTH)
+  }
+  return rows.map(([id = '', ...more]) => [WHOLE_ID.test(id) ? short(id) : id, ...more])
+}
+
+/**
+ * Returns the lines of a table that has a heading. A column without any value is left out.
+ * @param screen the output. If it is a terminal that is too narrow, ids in the first column are
+ *   shortened
+ */
 export async function table(
   heading: readonly string[],
   rows: readonly (readonly string[])[],
+  screen: Pick<Io['stdout'], 'isTTY' | 'columns'> = {},
 ): Promise<string[]> {
-  const all = [heading, ...rows.map((row) => row.map(shown))]
-  const widthOf = await widthFor(all.flat())
-  const widths = heading.map((_, column) =>
-    Math.max(...all.map((row) => widthOf(row[column] ?? ''))),
-  )
-  const padded = (cell: string, column: number) =>
-    cell.padEnd(cell.length + (widths[column] ?? 0) - widthOf(cell))
-  return all.map((row) => row.map(padded).join('  ').trimEnd())
+  const isUsed = (column: number) => rows.length === 0 || rows.some((row) => row[column] !== '')
+  const used = (row: readonly string[]) => row.filter((_, column) => isUsed(column))
+  const cells = rows.map((row) => used(row).map(shown))
+  const headings = used(heading)
+  const widthOf = await widthFor([...headings, ...cells.flat()])
+  const widthsOf = (all: readonly (readonly string[])[]) =>
+    headings.map((_, column) => Math.max(...all.map((row) => widthOf(row[column] ?? ''))))
+  const linesOf = (body: readonly (readonly string[])[]) => {
+    const all = [headings, ...body]
+    const widths = widthsOf(all)
+    const padded = (cell: string, column: number) =>
+      cell.padEnd(cell.length + (widths[column] ?? 0) - widthOf(cell))
+    return all.map((row) => row.map(padded).join('  ').trimEnd())
+  }
+  const lines = linesOf(cells)
+  const { isTTY = false, columns = Infinity } = screen
+  const isWide = isTTY && lines.some((line) => widthOf(line) > columns)
+  return isWide ? linesOf(withBeginnings(cells)) : lines
 }

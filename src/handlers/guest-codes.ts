@@ -75,9 +75,24 @@ const forWriters = () =>
     "This picture contains the guest's secret. Use a token with scope write.",
   )
 
-const wantsGif = (format: 'svg' | 'gif' | undefined, accept: string) =>
-  format === 'gif' ||
-  (format === undefined && /\bimage\/gif\b/i.test(accept) && !/svg/i.test(accept))
+type QrFormat = 'svg' | 'gif' | 'text'
+
+/** Returns the format that a caller accepts. */
+const acceptedFormat = (accept: string): QrFormat =>
+  /\bimage\/gif\b/i.test(accept) && !/svg/i.test(accept) ? 'gif' : 'svg'
+
+/** Returns a link as a QR code. */
+async function qrCode(
+  url: string,
+  format: QrFormat,
+): Promise<{ type: string; body: string | Uint8Array }> {
+  const { encodeQR } = await import('qr')
+  if (format === 'gif') return { type: 'image/gif', body: encodeQR(url, 'gif', { scale: 8 }) }
+  if (format === 'svg') return { type: 'image/svg+xml', body: encodeQR(url, 'svg') }
+  // A terminal has few lines and does not become dirty. Its background does not count as margin.
+  const body = encodeQR(url, 'ascii', { ecc: 'low', border: 4 })
+  return { type: 'text/plain; charset=utf-8', body }
+}
 
 export const guestCodes: Handlers['guestCodes'] = {
   list: async (page, { account, device }) => {
@@ -109,10 +124,7 @@ export const guestCodes: Handlers['guestCodes'] = {
   qr: async ({ id, format }, { local, accept, caller }) => {
     if (caller?.scope === 'read') throw forWriters()
     const url = guestUrl(local.backend(), id, secretOf(id, local))
-    const { encodeQR } = await import('qr')
-    return wantsGif(format, accept)
-      ? { type: 'image/gif', body: encodeQR(url, 'gif', { scale: 8 }) }
-      : { type: 'image/svg+xml', body: encodeQR(url, 'svg') }
+    return qrCode(url, format ?? acceptedFormat(accept))
   },
 }
 

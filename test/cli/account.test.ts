@@ -98,7 +98,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
     it('login, whoami, a second device, logout', async () => {
       const email = 'ada@example.org'
       const nobody = await on('desk', ['whoami'])
-      assert.deepEqual([nobody.code, /^state +signed out\n/.test(nobody.out)], [EXIT.failed, true])
+      assert.deepEqual([nobody.code, /^State +signed out\n/.test(nobody.out)], [EXIT.failed, true])
       const denied = await on('desk', ['device', 'list'])
       assert.deepEqual([denied.code, denied.out], [EXIT.failed, ''])
       assert.match(denied.err, /countersignd login/)

@@ -83,7 +83,7 @@ test('an embedded account gets an address, and by it a second device with its ow
     (await good(['org', 'use', 'Acme'])).err,
     'The current organisation of this device is now "Acme". Your role: owner.\n',
   )
-  assert.match((await good(['whoami'])).out, /^in +Acme \(owner, current\)$/m)
+  assert.match((await good(['whoami'])).out, /^In +Acme \(owner, current\)$/m)
   const { items } = await json('session', 'list')
   assert.deepEqual(
     items.map((one: Json) => [one.current, one.active_organisation_id]),
@@ -98,7 +98,7 @@ test('an embedded account gets an address, and by it a second device with its ow
   const current = await terminal(stateDir)(['session', 'end', own.id])
   assert.deepEqual([current.code, current.out], [EXIT.failed, ''])
   assert.match(current.err, /The embedded account needs no sign-in/)
-  assert.match((await laptop(['whoami'], far)).out, /^in +Acme \(owner\)$/m)
+  assert.match((await laptop(['whoami'], far)).out, /^In +Acme \(owner\)$/m)
   assert.match(
     (await good(['session', 'end', other.id])).err,
     /^Ended ses_\w+\. The device can sign in/,
@@ -127,7 +127,7 @@ test('profile and preferences are shown and changed', async (t) => {
     '--headline',
     'Counts <b>things</b>',
   ])
-  const lines = `name      ${name}\nhandle    ada\nheadline  Counts <b>things</b>\n`
+  const lines = `Name      ${name}\nHandle    ada\nHeadline  Counts <b>things</b>\n`
   assert.deepEqual([set.out, (await good(['profile'])).out], [lines, lines])
   await good(['profile', 'set', '--name', 'Ada L.', '--no-handle', '--no-headline'])
   assert.deepEqual(await json('profile'), {
@@ -139,11 +139,11 @@ test('profile and preferences are shown and changed', async (t) => {
 
   const shown = (...rows: string[]) => rows.map((row) => `${row}\n`).join('')
   const rows = [
-    'language     en',
-    'time zone    UTC',
-    'public code  off',
-    'mail         on',
-    'findable     on',
+    'Language     en',
+    'Time zone    UTC',
+    'Public code  off',
+    'Mail         on',
+    'Findable     on',
   ]
   assert.equal((await good(['preferences'])).out, shown(...rows))
   const args = ['preferences', 'set', '--locale', 'de-CH', '--time-zone', 'Europe/Zurich']
@@ -151,14 +151,17 @@ test('profile and preferences are shown and changed', async (t) => {
   assert.equal(
     changed.out,
     shown(
-      'language     de-CH',
-      'time zone    Europe/Zurich',
-      'public code  on',
-      'mail         off',
-      'findable     on',
+      'Language     de-CH',
+      'Time zone    Europe/Zurich',
+      'Public code  on',
+      'Mail         off',
+      'Findable     on',
     ),
   )
-  assert.match((await good(['profile'])).out, /^words {5}[a-z]+ [a-z]+ [a-z]+ {2}\(until 2\S+Z\)$/m)
+  assert.match(
+    (await good(['profile'])).out,
+    /^Words +[a-z]+ [a-z]+ [a-z]+\nValid until  .*seconds?\)$/m,
+  )
   const off = await json('preferences', 'set', '--public-code', 'off')
   assert.deepEqual([off.public_code, off.locale], [false, 'de-CH'])
 })

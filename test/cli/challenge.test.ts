@@ -70,7 +70,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.match(shown.out, /^[a-z]+ [a-z]+ [a-z]+\n$/)
     assert.match(
       shown.err,
-      /^These words are for the purpose "pay1200" and only for an account that the server calls "[^"\s]+"\. Say the words only/,
+      /^Valid until .*\nThese words are for the purpose "pay1200" and only for an account that the server calls "[^"\s]+"\. Say the words only/,
     )
     assert.doesNotMatch(shown.err, /acc_/)
     assert.notEqual(shown.out.trim(), (await bob.json('code', bank)).words)

@@ -50,7 +50,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
         /^The account .* is on this machine only, with 0 connections and 0 guest codes\.$/m
       assert.match(out, account)
       assert.equal(out.startsWith('The daemon is not running.'), daemon === undefined)
-      assert.match(out, /^keychain +encrypted files$/m)
+      assert.match(out, /^Keychain +encrypted files$/m)
       const { authenticated, version, environment: name, ...rest } = await json('status')
       assert.deepEqual([authenticated, version, name], [true, VERSION, 'embedded'])
       assert.equal(rest.api, daemon?.address ?? null)
@@ -89,7 +89,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.equal(code, EXIT.ok, err)
       assert.match(out, TOKEN)
       const tokenId = id(err, 'tok')
-      assert.match(err, /"ci", scope read, valid until .*The token is not shown again\.\n$/)
+      assert.match(
+        err,
+        /^Name +ci\nScope +read\nValid until +.*\(in 1 month\)\nId +tok_\w+\nThe token is not shown again\.\n$/,
+      )
       const made = await json('token', 'create', '--name', 'second', '--scope', 'full')
       assert.deepEqual([made.scope, made.expires_at, made.label], ['full', null, null])
       const { items } = await json('token', 'list')
@@ -135,13 +138,13 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       assert.equal(code, EXIT.ok, err)
       const guest = linkOf(out.trim())
       assert.equal(id(err, 'gst'), guest.id)
-      assert.match(err, /countersignd code Ann\n$/)
+      assert.match(err, /countersignd code Ann\n.*countersignd guest qr Ann\n$/)
 
       const own = await cli(['code', guest.id])
       assert.deepEqual([own.code, WORDS.test(own.out)], [EXIT.ok, true])
       assert.match(
         own.err,
-        /^Valid until .* The caller speaks first\. If you were called, .*"Verified"\.\n$/,
+        /^Valid until  .*\nThe caller speaks first\. If you were called, .*"Verified"\.\n$/,
       )
       const { guest_code_id, period_s } = await json('code', guest.id)
       assert.deepEqual([guest_code_id, period_s], [guest.id, 60])
@@ -186,10 +189,12 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       }
 
       const list = await cli(['guest', 'list'])
-      assert.match(list.out, new RegExp(`^ID .*\n${guest.id} +Ann +active`))
+      assert.match(list.out, new RegExp(`^ID .*\n${guest.id} +Ann  .*\\(in 2 hours\\)  never`))
       assert(!list.out.includes('#'), 'no link')
       assert.equal((await cli(['guest', 'revoke', guest.id])).code, EXIT.ok)
-      assert.equal((await json('guest', 'list')).items[0].state, 'revoked')
+      assert.deepEqual((await json('guest', 'list')).items, [])
+      assert.equal((await cli(['guest', 'list'])).err, '1 more has ended. To list all: --all\n')
+      assert.equal((await json('guest', 'list', '--all')).items[0].state, 'revoked')
       assert.deepEqual(await json('guest', 'revoke', guest.id), { id: guest.id, state: 'revoked' })
       const gone = await cli(['code', guest.id])
       assert.deepEqual(
@@ -207,7 +212,7 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       const [{ name, state, secret_here }] = items
       assert.deepEqual([name, state, secret_here], ['Bank', 'pending', true])
       const table = await cli(['connection', 'list'])
-      assert.match(table.out, new RegExp(`^${connection}  Bank  pending            yes$`, 'm'))
+      assert.match(table.out, new RegExp(`^${connection}  Bank  pending  never$`, 'm'))
       const own = await cli(['code', connection])
       assert.match(own.out, WORDS)
       assert.equal((await cli(['verify', own.out])).code, EXIT.notVerified)
@@ -266,7 +271,10 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
       ])
       assert.equal(code, EXIT.ok, err)
       assert.match(out, /^[a-z]+ [a-z]+ [a-z]+\nhttp\S+\/s\/stm_\w{26}#[\w-]{43}\n$/)
-      assert.equal(err, `Wrote ${file}.stamp.\n`)
+      assert.equal(
+        err,
+        `Opens  only on this machine. For others: countersignd publish\nFile   ${file}.stamp\n`,
+      )
       const before = readFileSync(`${file}.stamp`, 'utf8')
 
       const again = await cli(['stamp', file])
@@ -477,16 +485,20 @@ describe('help and usage', () => {
     [['status', '--frob=csd_x'], /Unknown option '--frob'\. "countersignd status --help"/],
     [['guest', 'create', '--label'], /--label <value>.*"countersignd guest create --help"/],
     [['token'], /"token" must be followed by one of: list, create, revoke/],
-    [['guest', 'frobnicate'], /"guest" must be followed by one of: list, create, revoke/],
+    [['guest', 'frobnicate'], /"guest" must be followed by one of: list, create, qr, revoke/],
     [['status', 'now'], /Usage: countersignd status/],
     [['status', '--token', 'csd_x'], /--token/],
     [['status', '--json=yes'], /--json/],
-    [['token', 'create', '--name', 'x'], /--scope must be given: read, write or full/],
+    [
+      ['token', 'create', '--name', 'x'],
+      /Missing: --scope\. Example: countersignd token create --name ci --scope read\n$/,
+    ],
     [
       ['token', 'create', '--scope', 'admin', '--name', 'x'],
-      /--scope must be given: read, write or full/,
+      /--scope must be one of: read, write, full/,
     ],
-    [['token', 'create', '--scope', 'read'], /Give --name with the purpose of the token/],
+    [['token', 'create', '--scope', 'read'], /Missing: --name\. /],
+    [['token', 'create'], /Missing: --name and --scope\. /],
     [['token', 'create', '--scope', 'read', '--name'], /--name/],
     ...['soon', '1.5h', '-1d', '3y', ''].map((text): [string[], RegExp] => [
       ['token', 'create', '--scope', 'read', '--name', 'x', `--expires-in=${text}`],
@@ -514,7 +526,7 @@ describe('help and usage', () => {
       ['org', 'alert', 'frobnicate'],
       /"org alert" must be followed by one of: list, create, update, delete\./,
     ],
-    [['org', 'frobnicate'], /"org" must be followed by one of: create, use, /],
+    [['org', 'frobnicate'], /"org" must be followed by one of: list, create, use, /],
     [['org', 'create'], /Usage: countersignd org create NAME/],
     [['machine', 'create'], /Give --org with the organisation/],
     [['machine', 'create', '--org', 'x'], /Give --name with the name of the machine/],

@@ -33,8 +33,11 @@ test('two people: shown, renamed, verified in both directions; a removed member 
     others: [bob],
   } = await connected(t, 'bob')
   const shown = await ada.good(['connection', 'show', id])
-  assert.match(shown.out, new RegExp(`^id +${id}\nname +Bank\nstate +active \\(direct\\)\n`))
-  assert.match(shown.out, /^secret +on this device; epoch 1$/m)
+  assert.match(
+    shown.out,
+    new RegExp(`^Name +Bank\nState +active \\(direct\\)\n(.*\n)*Id +${id}\n$`),
+  )
+  assert.match(shown.out, /^Secret +on this device; epoch 1$/m)
   const { out: members } = await ada.good(['connection', 'members', id])
   assert.match(members, new RegExp(`^${ada.id}  .* \\(you\\) +owner +active$`, 'm'))
   assert.match(members, new RegExp(`^${bob.id}  .*  member +active$`, 'm'))
@@ -234,6 +237,12 @@ describe('names of others in the output', () => {
     members: { add: approved, remove: async () => undefined },
     rosters: { rotate: yes, role: yes },
     context: { read: async () => ({ user: { id: '' } }) },
+    trustCards: {
+      list: async () => ({
+        items: [{ user_id: members[0]?.user_id, own_name: EVIL }],
+        next_cursor: null,
+      }),
+    },
     invitations: {
       list: async () => ({ received: [invitation], sent: [{ ...invitation, direction: 'sent' }] }),
       approve: approved,
@@ -260,7 +269,7 @@ describe('names of others in the output', () => {
   ]
   it('connection show prints the state of the secret without terminal controls', async () => {
     const shown = await call(api, ['connection show', id])
-    assert.match(shown.out, /^words {5}Waiting for a device of "Bob\ufffd\[2J\ufffd"\.$/m)
+    assert.match(shown.out, /^Words {4}Waiting for a device of "Bob\ufffd\[2J\ufffd"\.$/m)
   })
 
   for (const words of calls)

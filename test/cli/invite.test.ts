@@ -5,6 +5,7 @@ import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
 import { newCliFixture } from './cli-fixture.ts'
+import { WHEN } from './terminal.ts'
 
 test('an address, an account, and an address without an account: listed, approved, declined, withdrawn', async (t) => {
   const fixture = await newCliFixture(t)
@@ -15,16 +16,19 @@ test('an address, an account, and an address without an account: listed, approve
   assert.match(first.out, /^inv_\w{26} {2}bob@example\.org\n$/)
   assert.match(
     first.err,
-    /^Valid until 2\S+Z\. When the invitation is approved, this device adds the person/,
+    /^Valid until .*\(in 14 days\)\. When the invitation is approved, this device adds the person/,
   )
   const repeated = await ada.good(['invite', id, bob.email.toUpperCase()])
   assert.equal(repeated.out, first.out)
-  assert.match(repeated.err, /^Already invited, so no new mail is sent\. Valid until 2\S+Z\./)
+  assert.match(
+    repeated.err,
+    /^Already invited, so no new mail is sent\. Valid until .*\(in 14 days\)\./,
+  )
   const { received } = await bob.json('invite', 'list')
   const listed = await bob.good(['invite', 'list'])
   assert.match(
     listed.out,
-    new RegExp(`^${received[0].id}  from  .*<ada@example.org>  Bank .*  pending  2`, 'm'),
+    new RegExp(`^${received[0].id}  from  .*<ada@example.org>  Bank .*  pending  ${WHEN}$`, 'm'),
   )
   const declined = await bob.good(['invite', 'decline', received[0].id])
   assert.equal(declined.err, 'Declined "Bank".\n')

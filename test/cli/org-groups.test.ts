@@ -5,6 +5,7 @@ import type { Api } from '../../src/cli/command.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
 import { newCliFixture } from './cli-fixture.ts'
+import { WHEN } from './terminal.ts'
 
 const GROUP = `grp_${'0'.repeat(26)}`
 const ALERT = `alr_${'0'.repeat(26)}`
@@ -83,7 +84,7 @@ test('alerts are made, fired, changed and deleted', async (t) => {
   const list = async () => (await ada.good(['org', 'alert', 'list'])).out
   assert.match(await list(), /^alr_\w+ +Groups +group_created +2 +2h +on +1 +never$/m)
   for (const name of ['One', 'Two']) await ada.good(['org', 'group', 'create', '--name', name])
-  assert.match(await list(), / on +1 +2\S+Z$/m)
+  assert.match(await list(), new RegExp(` on +1 +${WHEN}$`, 'm'))
   const { out } = await ada.good(['notification', 'list'])
   assert.match(
     out,
@@ -117,15 +118,18 @@ test('alerts are made, fired, changed and deleted', async (t) => {
 describe('wrong usage sends no request', () => {
   const whole = ['--name', 'x', '--event', 'stamp', '--threshold', '1', '--window', '10m']
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['org group create'], /Give --name with the name of the group/],
+    [['org group create'], /Missing: --name\. Example: countersignd org group create/],
     [['org group update', GROUP], /Nothing to change was given/],
     [
       ['org group update', GROUP, '--description', 'x', '--no-description'],
       /either --description or --no-description/,
     ],
     [['org group delete', ALERT], /There is no group with this id/],
-    [['org alert create', ...whole.slice(2)], /Give --name, --event, --threshold and --window/],
-    [['org alert create', ...whole.slice(0, 6)], /Give --name, --event, --threshold and --window/],
+    [
+      ['org alert create', ...whole.slice(2)],
+      /Missing: --name\. Example: countersignd org alert create/,
+    ],
+    [['org alert create', ...whole.slice(0, 6)], /Missing: --window\. /],
     [
       ['org alert create', ...whole, '--event', 'alert_fired'],
       /--event must be one of: member_inv/,

@@ -123,7 +123,7 @@ test('the list of members shows their groups', async (t) => {
 
   const { out } = await ada.good(['org', 'members'])
   assert.match(out, /^ID +NAME +ADDRESS +ROLE +STATE +JOINED +GROUPS\n/)
-  assert.match(out, /Z {2}(Sales, Night shift|Night shift, Sales)$/m)
+  assert.match(out, /\) {2}(Sales, Night shift|Night shift, Sales)$/m)
   assert.match(out, /^mem_.* not yet$/m)
   for (const [named, whom] of [
     [sales, [ada.id]],

@@ -75,14 +75,14 @@ describe('recovery create', () => {
   it('at a terminal: shows the words, asks for them in rows, then puts the key in force', async (t) => {
     const fixture = await newCliFixture(t)
     const ada = await fixture.person('ada')
-    assert.match((await ada.good(['whoami'])).out, /^recovery +no recovery key/m)
+    assert.match((await ada.good(['whoami'])).out, /^Recovery +no recovery key/m)
     assert.match((await ada.on(['doctor'])).out, /recovery +no recovery key/)
     const rows = (words: readonly string[]) =>
       Array.from({ length: 6 }, (_, row) => words.slice(4 * row, 4 * row + 4).join(' '))
     const { err } = await ada.good(['recovery', 'create'], { person: writer(rows) })
     assert.match(err, /Words 5 to 24: /)
     assert.match(err, /The recovery key is valid\./)
-    assert.match((await ada.good(['whoami'])).out, /^recovery +recovery key since \d{4}-/m)
+    assert.match((await ada.good(['whoami'])).out, /^Recovery +recovery key since .*\(.*\)$/m)
     assert.match((await ada.on(['doctor'])).out, /recovery +the account has a recovery key/)
   })
 
@@ -213,7 +213,7 @@ describe('reset --recovery-key', () => {
     await ada.good(['sync'])
     const { out: trusted } = await ada.good(['trust', 'list'])
     assert.match(trusted, /confirmed/)
-    assert.match(trusted, /All devices were replaced with the recovery key on \d{4}-\d\d-\d\d/)
+    assert.match(trusted, /All devices were replaced with the recovery key on .*\(/)
     await ada.good(['trust', 'dismiss', bob.id])
     assert.doesNotMatch((await ada.good(['trust', 'list'])).out, /replaced/)
     const { out: history } = await ada.good(['trust', 'history', bob.id])

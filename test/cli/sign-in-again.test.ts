@@ -224,7 +224,7 @@ describe('whoami without the account server', () => {
       assert.equal(seen.code, EXIT.failed)
       assert.equal(
         seen.out,
-        `state     signed in\nserver    ${PUBLIC_URL}\naccount   ${account}\nemail     ${EMAIL}\ndevice    ${device}\n`,
+        `State    signed in\nServer   ${PUBLIC_URL}\nAccount  ${account}\nEmail    ${EMAIL}\nDevice   ${device}\n`,
       )
       assert(seen.err.includes(error.message))
       const json = await call({ ...api, context }, ['whoami', '--json'])

@@ -32,24 +32,21 @@ const printed = async (more: object) => {
 }
 
 it('status: shows that the account server answers, or that this is unknown', async () => {
-  assert.match(await printed({}), /^reachable +yes$/m)
-  assert.match(await printed({ backend_reachable: null }), /^reachable +not known, because /m)
-  assert.doesNotMatch(await printed({}), /not working/)
+  assert.match(await printed({}), /^Reachable +yes$/m)
+  assert.match(await printed({ backend_reachable: null }), /^Reachable +not known, because /m)
+  assert.doesNotMatch(await printed({}), /Not working/)
 })
 
 it('status: shows how changes reach the daemon', async () => {
   const since = '2026-01-31T09:20:00.000Z'
   const rows: readonly [object | null, RegExp][] = [
-    [null, /^changes +fetched by a sync, because no daemon receives them$/m],
-    [{ state: 'open', since, reason: null }, /^changes +arrive at once, since 2026-01-31T09:20/m],
+    [null, /^Changes +fetched by a sync, because no daemon receives them$/m],
+    [{ state: 'open', since, reason: null }, /^Changes +arrive at once, since 31 Jan/m],
     [
       { state: 'closed', since, reason: 'The server is away.' },
-      /^changes +fetched every 15 minutes, since 2026-.*: The server is away\.$/m,
+      /^Changes +fetched every 15 minutes, since .*\): The server is away\.$/m,
     ],
-    [
-      { state: 'closed', since, reason: null },
-      /^changes +fetched every 15 minutes, since 2026-.*Z$/m,
-    ],
+    [{ state: 'closed', since, reason: null }, /^Changes +fetched every 15 minutes, since .*\)$/m],
   ]
   for (const [stream, line] of rows) assert.match(await printed({ stream }), line)
 })
@@ -57,7 +54,7 @@ it('status: shows how changes reach the daemon', async () => {
 it('status: shows what needs the user, right after the summary', async () => {
   assert.match(
     await printed({ needs_you: ['One.', 'Two.\u001b[2J'] }),
-    /^Signed in\.\nneeds you +One\.\nneeds you +Two\..*\n/,
+    /^Signed in\.\nNeeds you +One\.\nNeeds you +Two\..*\n/,
   )
 })
 
@@ -67,9 +64,9 @@ it('status: shows the address of the API, the last error and the next sync', asy
     next_sync_at: '2026-01-31T09:17:00.000Z',
   })
   assert.match(out, /^API +http:\/\/127\.0\.0\.1:19821$/m)
-  assert.match(out, /^last error +2026-01-31T09:16:00\.000Z +The server is away\.$/m)
-  assert.match(out, /^next sync +2026-01-31T09:17:00\.000Z$/m)
-  assert.doesNotMatch(await printed({ api: null }), /^API|last error|next sync/m)
+  assert.match(out, /^Last error +31 Jan.*\)  The server is away\.$/m)
+  assert.match(out, /^Next sync +31 Jan.*\)$/m)
+  assert.doesNotMatch(await printed({ api: null }), /^API|Last error|Next sync/m)
 })
 
 it('status: shows since when the server does not answer, and what fails meanwhile', async () => {
@@ -78,6 +75,6 @@ it('status: shows since when the server does not answer, and what fails meanwhil
     backend_unreachable_since: '2026-01-31T09:30:00.000Z',
     not_working: ['Lists.', 'Changes.'],
   })
-  assert.match(out, /^reachable +no, since 2026-01-31T09:30:00\.000Z$/m)
-  assert.match(out, /^ +not working: Lists\.\n +not working: Changes\.$/m)
+  assert.match(out, /^Reachable +no, since 31 Jan.*\)$/m)
+  assert.match(out, /^Not working +Lists\.\nNot working +Changes\.$/m)
 })

@@ -24,8 +24,11 @@ test('tags are made, listed, changed, assigned, unassigned and deleted', async (
   assert.deepEqual((await ada.json('connection', 'show', bank)).tag_ids, [id])
   assert.equal((await ada.good(['connection', 'favorite', bank])).out, `${bank}  Bank\n`)
   const { out } = await ada.good(['connection', 'show', bank])
-  assert.match(out, /^favorite  yes\ntags      Work$/m)
-  assert.match((await ada.good(['connection', 'list'])).out, /^con_\w+ +Bank +pending +yes +yes$/m)
+  assert.match(out, /^Favorite  yes\nTags      Work$/m)
+  assert.match(
+    (await ada.good(['connection', 'list'])).out,
+    /^con_\w+ +Bank +pending +yes +never$/m,
+  )
   await ada.good(['connection', 'favorite', bank, '--off'])
   assert.equal((await ada.json('connection', 'show', bank)).favorite, false)
   assert.match((await ada.good(['tag', 'list'])).out, /Work +#00ff7f +1$/m)
@@ -54,8 +57,8 @@ test('tags are made, listed, changed, assigned, unassigned and deleted', async (
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['tag create'], /Give --name with the name of the tag/],
-    [['tag create', '--color', '#000000'], /Give --name with the name of the tag/],
+    [['tag create'], /Missing: --name\. Example: countersignd tag create --name/],
+    [['tag create', '--color', '#000000'], /Missing: --name\./],
     [['tag update', TAG], /Nothing to change was given/],
     [['tag update', TAG, '--color', '#000000', '--no-color'], /either --color or --no-color/],
     [['tag delete', CONNECTION], /There is no tag with this id/],

@@ -28,12 +28,17 @@ export interface Typed {
   readonly input?: string
   /** A user at a terminal, instead of a pipe. */
   readonly person?: Person
+  /** The width of the terminal that shows the output, instead of a pipe. */
+  readonly columns?: number
 }
 
 export type Terminal = (args: readonly string[], more?: Typed) => Promise<CommandResult>
 
+/** The text of a regular expression for a time as people see it. */
+export const WHEN = String.raw`\d+ [A-Z][a-z]{2}(?: \d{4})? \d\d:\d\d \([^)]+\)`
+
 /** Returns the streams of a command, and the text written to them. */
-export function streams({ input = '', person }: Typed = {}) {
+export function streams({ input = '', person, columns }: Typed = {}) {
   const result = { out: '', err: '' }
   async function* typed() {
     for (;;) {
@@ -47,7 +52,10 @@ export function streams({ input = '', person }: Typed = {}) {
   return {
     result,
     io: {
-      stdout: { write: (text: string) => (result.out += text) },
+      stdout: {
+        write: (text: string) => (result.out += text),
+        ...(columns === undefined ? {} : { isTTY: true, columns }),
+      },
       stderr: {
         write: (text: string) => (result.err += withoutWaiting(text)),
         ...(person === undefined ? {} : { isTTY: true }),

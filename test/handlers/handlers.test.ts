@@ -121,6 +121,7 @@ describe('guest codes', () => {
     [undefined, '*/*', 'image/svg+xml', '<svg'],
     ['svg', 'image/gif', 'image/svg+xml', '<svg'],
     ['gif', '', 'image/gif', 'GIF8'],
+    ['text', 'image/gif', 'text/plain; charset=utf-8', '\u00e2\u0096\u0088\u00e2'],
   ] as const)
     it(`QR image, format ${format ?? 'not given'}, Accept "${accept}": ${type}`, async (t) => {
       const { device } = await setUp(t)

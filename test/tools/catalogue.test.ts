@@ -208,7 +208,11 @@ describe('the answer of a tool', () => {
     ['tags_create', ['application/json'], { $ref: '#/components/schemas/Tag' }],
     ['exports_create', ['application/json'], null],
     ['tags_delete', ['application/json'], { type: 'object', additionalProperties: false }],
-    ['guest_codes_qr', ['image/svg+xml', 'image/gif'], { type: 'string' }],
+    [
+      'guest_codes_qr',
+      ['image/svg+xml', 'image/gif', 'text/plain; charset=utf-8'],
+      { type: 'string' },
+    ],
     ['chat_turn', ['text/event-stream', 'application/json'], null],
   ]
   for (const [tool, types, schema] of replies)

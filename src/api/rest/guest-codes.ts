@@ -123,10 +123,15 @@ export const guestCodes = {
     errors: ['invalid_state', 'no_device', 'not_signed_in', 'secret_unavailable'],
     query: v.strictObject({
       format: v.optional(
-        v.pipe(v.picklist(['svg', 'gif']), v.description('The image format (default: svg).')),
+        v.pipe(
+          v.picklist(['svg', 'gif', 'text']),
+          v.description(
+            'The image format (default: svg). text: half blocks for a terminal, in which a block is light, so show them bright on dark.',
+          ),
+        ),
       ),
     }),
-    media: ['image/svg+xml', 'image/gif'],
+    media: ['image/svg+xml', 'image/gif', 'text/plain; charset=utf-8'],
   },
   send: {
     method: 'POST',

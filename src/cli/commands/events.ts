@@ -1,21 +1,15 @@
 /** The command that shows what changes, as it happens. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import * as v from 'valibot'
-import { EventPage } from '../../api/live/page.ts'
-import { STREAM_EVENT } from '../../api/live/catalogue.ts'
 import { timeAt } from '../../api/fields.ts'
 import { StartError } from '../../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../command.ts'
+import { type EventItem, followEvents, isGap, readEvents } from '../event-pages.ts'
 import { parseSeconds } from '../option-fields.ts'
 import { shown } from '../table.ts'
 
-/** How long one request waits for events, in seconds. */
-const WAIT_S = 30
 /** Without `--since`, the events of this time are listed, in seconds. */
 const RECENT_S = 24 * 3600
-
-type Item = v.InferOutput<typeof EventPage>['items'][number]
 
 /** Returns the value of `since` for the option: a duration becomes a time. */
 function sinceOf(given: string | undefined, now: number): string | undefined {
@@ -24,8 +18,9 @@ function sinceOf(given: string | undefined, now: number): string | undefined {
 }
 
 /** Returns an event as one line for people. */
-function lineOf({ type, timestamp, data }: Item): string {
-  if (type === STREAM_EVENT.gap) return `${timestamp}  gap  earlier events are missing`
+function lineOf(item: EventItem): string {
+  const { type, timestamp, data } = item
+  if (isGap(item)) return `${timestamp}  gap  earlier events are missing`
   const values = Object.entries(data as Readonly<Record<string, unknown>>).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )
@@ -39,7 +34,7 @@ function lineOf({ type, timestamp, data }: Item): string {
 async function run(
   program: string,
   args: readonly string[],
-  { event, say }: { readonly event: Item; readonly say: Invocation['say'] },
+  { event, say }: { readonly event: EventItem; readonly say: Invocation['say'] },
 ): Promise<void> {
   const child = spawn(program, args, { stdio: ['pipe', 'inherit', 'inherit'] })
   // A program may end without having read its input.
@@ -52,18 +47,6 @@ async function run(
   } catch (cause) {
     throw new StartError('failed', `Cannot run ${program}: ${(cause as Error).message}.`, cause)
   }
-}
-
-const noDaemon = () =>
-  new StartError(
-    'daemonSilent',
-    'No daemon is running, so nothing changes. Start it with "countersignd serve".',
-  )
-
-/** Reads a page of events. */
-async function read(api: Api, query: Parameters<Api['events']['follow']>[0]) {
-  const { body } = await api.events.follow(query)
-  return v.parse(EventPage, JSON.parse(Buffer.from(body as Uint8Array).toString()))
 }
 
 export const eventsCommand: Command = {
@@ -99,35 +82,23 @@ With --json and --follow, each event is one line of JSON.`,
     const query = types === undefined ? {} : { types }
 
     async function list(api: Api): Promise<void> {
-      const items: Item[] = []
-      let since = sinceOf(given ?? `${RECENT_S}`, Date.now())
-      for (;;) {
-        const page = await read(api, { ...query, since, wait: 0 })
-        items.push(...page.items)
-        since = page.since
-        if (page.items.length === 0) break
-      }
+      const from = sinceOf(given ?? `${RECENT_S}`, Date.now())
+      const { items, since } = await readEvents(api, { ...query, since: from })
       // The default time may be before the oldest event.
-      if (given === undefined && items[0]?.type === STREAM_EVENT.gap) items.shift()
+      if (given === undefined && items[0] !== undefined && isGap(items[0])) items.shift()
       print({ items, since }, items.map(lineOf))
     }
 
-    async function follow(api: Api): Promise<void> {
-      let since = sinceOf(given, Date.now())
-      for (;;) {
-        const begin = since === undefined ? {} : { since }
-        const page = await read(api, { ...query, ...begin, wait: WAIT_S })
-        for (const event of page.items)
-          if (program !== undefined) await run(program, args, { event, say })
-          else io.stdout.write(`${json ? JSON.stringify(event) : lineOf(event)}\n`)
-        since = page.since
-      }
+    async function show(event: EventItem): Promise<void> {
+      if (program !== undefined) await run(program, args, { event, say })
+      else io.stdout.write(`${json ? JSON.stringify(event) : lineOf(event)}\n`)
     }
 
     await withApi(async (api, hasDaemon) => {
       if (!isFollowing) return list(api)
-      if (!hasDaemon) throw noDaemon()
-      return follow(api)
+      const since = sinceOf(given, Date.now())
+      const from = since === undefined ? query : { ...query, since }
+      return followEvents({ api, hasDaemon }, from, show)
     })
   },
 }

@@ -7,8 +7,10 @@ import { readAuthority } from '../../remote/transport.ts'
 import { byId } from '../by-id.ts'
 import { listCommand } from '../collection.ts'
 import { type Api, type Command, type Invocation, type Io, UsageError } from '../command.ts'
+import { printLabelled } from '../labels.ts'
 import { requireNew, writeNew } from '../new-file.ts'
 import { coloured } from '../output.ts'
+import { when, whenOr } from '../times.ts'
 
 const WIDTH = 30
 
@@ -160,6 +162,13 @@ async function fetched(
   }
 }
 
+const showFile = (invocation: Invocation, one: Export, path: string): void =>
+  printLabelled(
+    invocation,
+    { ...one, file: path },
+    { bare: path, rows: [['File', path]], details: [['Size', `${one.size_bytes} bytes`]] },
+  )
+
 export const exportCommand: Command = {
   usage: '[create] [--output FILE] [--json]',
   help: `
@@ -175,7 +184,7 @@ device.
   options: { output: { type: 'string' } },
   args: [0, 1],
   async run(invocation) {
-    const { args, options, io, json, withApi, print, say } = invocation
+    const { args, options, io, json, withApi, say } = invocation
     const [word] = args
     if (word !== undefined && word !== 'create')
       throw new UsageError(`"export" can only be followed by list, download, delete or create.`)
@@ -191,8 +200,8 @@ device.
       }
     })
     await fetched(invocation, ready, { url, path })
-    print({ ...ready, file: path }, path)
-    say(`Wrote ${ready.size_bytes} bytes. It contains personal data: keep it safe.`)
+    showFile(invocation, ready, path)
+    say('It contains personal data: keep it safe.')
   },
 }
 
@@ -203,9 +212,9 @@ export const exportList = listCommand({
   row: ({ id, state, progress, size_bytes, created_at, expires_at }) => [
     id,
     state === 'building' ? `building, ${progress} %` : state,
-    created_at,
+    when(created_at),
     size_bytes === null ? '' : String(size_bytes),
-    expires_at ?? '',
+    whenOr('', expires_at),
   ],
 })
 
@@ -219,7 +228,7 @@ Downloads a finished export.
   args: [1, 1],
   takes: ['export'],
   async run(invocation) {
-    const { args, options, withApi, print, say } = invocation
+    const { args, options, withApi } = invocation
     const [id = ''] = args
     const { one, url } = await withApi((api) =>
       byId('export', async () => {
@@ -232,8 +241,7 @@ Downloads a finished export.
     const path = fileOf(options['output'], one.finished_at ?? one.created_at)
     requireNew(path, OUTPUT)
     await fetched(invocation, one, { url, path })
-    print({ ...one, file: path }, path)
-    say(`Wrote ${one.size_bytes} bytes.`)
+    showFile(invocation, one, path)
   },
 }
 

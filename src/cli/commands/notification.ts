@@ -1,6 +1,7 @@
 import { every } from '../../api/cursor.ts'
 import { type Command, UsageError } from '../command.ts'
 import { shown, table } from '../table.ts'
+import { when } from '../times.ts'
 
 /** The maximum number of notifications in one request. */
 const MOST = 200
@@ -15,14 +16,20 @@ Lists notifications, newest first. Unread notifications are marked "new".
   --unread   list only unread notifications`,
   options: { unread: { type: 'boolean' } },
   args: [0, 0],
-  async run({ options, withApi, print }) {
+  async run({ options, io, withApi, print }) {
     const those = options['unread'] === true ? { unread: true } : {}
     const items = await withApi((api) =>
       every((query) => api.notifications.list({ ...query, ...those })),
     )
     const [heading = '', ...rows] = await table(
       ['ID', 'TIME', '', 'WHAT'],
-      items.map(({ id, created_at, read, title }) => [id, created_at, read ? '' : 'new', title]),
+      items.map(({ id, created_at, read, title }) => [
+        id,
+        when(created_at),
+        read ? '' : 'new',
+        title,
+      ]),
+      io.stdout,
     )
     const bodies = items.map(({ body }) => `  ${shown(body)}`)
     print({ items }, [heading, ...rows.flatMap((row, i) => [row, bodies[i] ?? ''])])

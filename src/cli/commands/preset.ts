@@ -2,7 +2,7 @@ import { byId } from '../by-id.ts'
 import {
   createCommand,
   deleteCommand,
-  itemLine,
+  itemAnswer,
   listCommand,
   updateCommand,
 } from '../collection.ts'
@@ -68,9 +68,10 @@ Creates a preset: settings for new connections. To create a connection with the 
 "countersignd connection create --preset PRESET".
 ${HELP}`,
   fields: FIELDS,
-  needed: { name: 'Give --name with the name of the preset.' },
+  needed: ['name'],
+  example: 'preset create --name Family',
   work: (api, body) => api.presets.create({ body }),
-  line: itemLine,
+  shows: itemAnswer,
   next: (preset) =>
     `To use this preset for every new connection: countersignd preset default ${typedName(preset)}`,
 })
@@ -89,7 +90,7 @@ ${HELP}
   fields: CHANGES,
   remedy: '"countersignd preset update --help" lists the options.',
   work: (api, id, body) => api.presets.update({ id, body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const presetDelete = deleteCommand({

@@ -4,8 +4,10 @@ import type { Preferences } from '../../api/rest/preferences.ts'
 import type { Profile } from '../../api/rest/profiles.ts'
 import { listCommand } from '../collection.ts'
 import { type Command, UsageError } from '../command.ts'
+import { labelledLines } from '../labels.ts'
 import { changesOf, eitherField, flagField, optionsOf, textField } from '../option-fields.ts'
 import { shown } from '../table.ts'
+import { when } from '../times.ts'
 
 const stateOf = ({ primary, verified }: Email): string => {
   if (!verified) return 'not confirmed yet'
@@ -16,7 +18,7 @@ export const emailList = listCommand({
   help: 'Lists the e-mail addresses of the account, newest first. An address that is not confirmed is listed for one day.',
   work: (api, query) => api.emails.list(query),
   heading: ['ADDRESS', 'STATE', 'ADDED'],
-  row: (email) => [email.address, stateOf(email), email.created_at],
+  row: (email) => [email.address, stateOf(email), when(email.created_at)],
 })
 
 export const emailAdd: Command = {
@@ -39,17 +41,14 @@ sent, and the link in the newest mail stays valid.`,
   },
 }
 
-function profileLines({ display_name, handle, headline, public_code }: Profile): string[] {
-  const rows: (readonly [name: string, value: string | null])[] = [
-    ['name', display_name],
-    ['handle', handle],
-    ['headline', headline],
-    ['words', public_code && `${public_code.words}  (until ${public_code.valid_until})`],
-  ]
-  return rows.flatMap(([name, value]) =>
-    value === null ? [] : [`${name.padEnd(8)}  ${shown(value)}`],
-  )
-}
+const profileLines = ({ display_name, handle, headline, public_code }: Profile): string[] =>
+  labelledLines([
+    ['Name', display_name],
+    ['Handle', handle],
+    ['Headline', headline],
+    ['Words', public_code?.words],
+    ['Valid until', public_code && when(public_code.valid_until)],
+  ])
 
 export const profileCommand: Command = {
   usage: '[--json]',
@@ -89,16 +88,14 @@ name and the handle.
 
 const onOff = (value: boolean) => (value ? 'on' : 'off')
 
-function preferenceLines(of: Preferences): string[] {
-  const rows = [
-    ['language', of.locale],
-    ['time zone', of.time_zone],
-    ['public code', onOff(of.public_code)],
-    ['mail', onOff(of.email_notifications)],
-    ['findable', onOff(of.findable_by_email)],
-  ] as const
-  return rows.map(([name, value]) => `${name.padEnd(11)}  ${shown(value)}`)
-}
+const preferenceLines = (of: Preferences): string[] =>
+  labelledLines([
+    ['Language', of.locale],
+    ['Time zone', of.time_zone],
+    ['Public code', onOff(of.public_code)],
+    ['Mail', onOff(of.email_notifications)],
+    ['Findable', onOff(of.findable_by_email)],
+  ])
 
 export const preferencesCommand: Command = {
   usage: '[--json]',

@@ -9,6 +9,8 @@ import {
   type Definition,
   type ServiceState,
 } from '../service/definition.ts'
+import { labelledLines } from '../labels.ts'
+import { when } from '../times.ts'
 import { SCOPES, definitionOf, platformOf, scopeOf } from '../service/definitions.ts'
 import {
   type Plan,
@@ -43,12 +45,13 @@ const yes = (is: boolean) => (is ? 'yes' : 'no')
 function linesOf({ installed, enabled, running, since, healthy }: ServiceReport): string[] {
   if (installed === null && !running)
     return ['The service is not installed. To install it: countersignd service install']
-  return [
-    `installed  ${installed ?? 'no'}`,
-    `enabled    ${yes(enabled)}`,
-    `running    ${running && since !== null ? `since ${since}` : yes(running)}`,
-    `health     ${healthy ? 'the daemon answers' : running ? 'the daemon does not answer' : 'not running'}`,
-  ]
+  const health = running ? 'the daemon does not answer' : 'not running'
+  return labelledLines([
+    ['Installed', installed ?? 'no'],
+    ['Enabled', yes(enabled)],
+    ['Running', running && since !== null ? `since ${when(since)}` : yes(running)],
+    ['Health', healthy ? 'the daemon answers' : health],
+  ])
 }
 
 const SCOPE_HELP = `  --user     the service of this user, which runs while the user is logged in (default, except for root)

@@ -8,6 +8,7 @@ import { Refusal } from '../../crypto/refusal.ts'
 import type { StampFile } from '../../crypto/stamp.ts'
 import { AppError } from '../../errors.ts'
 import { type Command, UsageError } from '../command.ts'
+import { printLabelled, reachRow } from '../labels.ts'
 import { optionsOf, textField, valuesOf } from '../option-fields.ts'
 
 const UNREADABLE: Readonly<Record<string, (path: string) => string>> = {
@@ -126,7 +127,9 @@ it to them in a way that they trust.
   --context TEXT      a text that is stored in the stamp`,
   options: { out: { type: 'string' }, ...optionsOf(FIELDS) },
   args: [1, 1],
-  async run({ args: [file = ''], options, withApi, print, say }) {
+  async run(invocation) {
+    const { args, options, withApi, say } = invocation
+    const [file = ''] = args
     const content = await contentOf(file).catch((error: NodeJS.ErrnoException) => {
       throw unreadable(file, error)
     })
@@ -143,8 +146,14 @@ it to them in a way that they trust.
       await to.writeFile(`${JSON.stringify(contents, null, 2)}\n`)
       return answer
     })
-    print(made, [made.words, made.verification_url])
-    say(`Wrote ${path}.`)
+    printLabelled(invocation, made, {
+      bare: [made.words, made.verification_url],
+      rows: [
+        ['Words', `${made.words}  (to find it, no proof)`],
+        ['Link', made.verification_url],
+      ],
+      details: [reachRow(made.reachable), ['File', path]],
+    })
     if (made.receipt === null)
       say(
         'The account server could not be reached. The stamp is valid without a receipt. The address will work after the next sync.',

@@ -1,6 +1,8 @@
 import { EXIT } from '../../errors.ts'
 import type { Api, Command, Invocation } from '../command.ts'
+import { labelledLines } from '../labels.ts'
 import { shown } from '../table.ts'
+import { when, whenOr } from '../times.ts'
 
 /**
  * Writes this device's notices to standard error, one per line.
@@ -15,15 +17,15 @@ type Status = Awaited<ReturnType<Api['status']['read']>>
 
 function reachable({ backend_reachable: is, backend_unreachable_since: since }: Status): string {
   if (is === null) return 'not known, because it has not answered within half a second'
-  return is ? 'yes' : `no, since ${since ?? 'the start'}`
+  return is ? 'yes' : `no, since ${whenOr('the start', since)}`
 }
 
 /** Returns how changes of the account reach the daemon. */
 function changes({ stream }: Status): string {
   if (stream === null) return 'fetched by a sync, because no daemon receives them'
-  if (stream.state === 'open') return `arrive at once, since ${stream.since}`
+  if (stream.state === 'open') return `arrive at once, since ${when(stream.since)}`
   const why = stream.reason === null ? '' : `: ${shown(stream.reason)}`
-  return `fetched every 15 minutes, since ${stream.since}${why}`
+  return `fetched every 15 minutes, since ${when(stream.since)}${why}`
 }
 
 /** The sentence before the summary if no daemon runs. */
@@ -36,18 +38,20 @@ function statusLines(status: Status, hasDaemon: boolean): string[] {
   return [
     ...(hasDaemon ? [] : [NO_DAEMON]),
     shown(status.summary),
-    ...status.needs_you.map((what) => `needs you    ${shown(what)}`),
-    `version      ${status.version}`,
-    `environment  ${status.environment}`,
-    ...(api === null ? [] : [`API          ${api}`]),
-    ...(hasDaemon ? [`backend      ${status.backend}`] : []),
-    `reachable    ${reachable(status)}`,
-    ...status.not_working.map((what) => `  not working: ${what}`),
-    `keychain     ${status.keychain === 'os' ? "the operating system's" : 'encrypted files'}`,
-    `last sync    ${status.last_sync_at ?? 'never'}`,
-    ...(last_error === null ? [] : [`last error   ${last_error.at}  ${shown(last_error.message)}`]),
-    ...(next_sync_at === null ? [] : [`next sync    ${next_sync_at}`]),
-    `changes      ${changes(status)}`,
+    ...labelledLines([
+      ...status.needs_you.map((what) => ['Needs you', what] as const),
+      ['Version', status.version],
+      ['Environment', status.environment],
+      ['API', api],
+      ['Backend', hasDaemon ? status.backend : null],
+      ['Reachable', reachable(status)],
+      ...status.not_working.map((what) => ['Not working', what] as const),
+      ['Keychain', status.keychain === 'os' ? "the operating system's" : 'encrypted files'],
+      ['Last sync', whenOr('never', status.last_sync_at)],
+      ['Last error', last_error && `${when(last_error.at)}  ${last_error.message}`],
+      ['Next sync', next_sync_at && when(next_sync_at)],
+      ['Changes', changes(status)],
+    ]),
   ]
 }
 

@@ -1,7 +1,7 @@
 import {
   createCommand,
   deleteCommand,
-  itemLine,
+  itemAnswer,
   listCommand,
   updateCommand,
 } from '../collection.ts'
@@ -25,9 +25,10 @@ export const tagCreate = createCommand({
   usage: '--name NAME [--color "#rrggbb"] [--json]',
   help: 'Creates a tag, for sorting your connections. Other members of a connection do not see your tags.',
   fields: FIELDS,
-  needed: { name: 'Give --name with the name of the tag.' },
+  needed: ['name'],
+  example: 'tag create --name Family',
   work: (api, body) => api.tags.create({ body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const tagUpdate = updateCommand({
@@ -37,7 +38,7 @@ export const tagUpdate = updateCommand({
   fields: { ...FIELDS, color: eitherField(FIELDS.color, flagField('no-color', null)) },
   remedy: 'use --name, --color or --no-color.',
   work: (api, id, body) => api.tags.update({ id, body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const tagDelete = deleteCommand({

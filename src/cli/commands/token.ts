@@ -1,9 +1,9 @@
 import { createCommand, deleteCommand, listCommand } from '../collection.ts'
 import { UsageError } from '../command.ts'
 import { secondsField, textField } from '../option-fields.ts'
+import { whenOr } from '../times.ts'
 
 const SCOPES = ['read', 'write', 'full'] as const
-const SCOPE_NEEDED = '--scope must be given: read, write or full.'
 
 /**
  * Parses the value of `--scope`.
@@ -11,7 +11,7 @@ const SCOPE_NEEDED = '--scope must be given: read, write or full.'
  */
 function scopeIn(text: string): (typeof SCOPES)[number] {
   const scope = SCOPES.find((one) => one === text)
-  if (scope === undefined) throw new UsageError(SCOPE_NEEDED)
+  if (scope === undefined) throw new UsageError(`--scope must be one of: ${SCOPES.join(', ')}.`)
   return scope
 }
 
@@ -24,8 +24,8 @@ export const tokenList = listCommand({
     name,
     scope,
     state,
-    expires_at ?? 'never',
-    last_used_at ?? 'never',
+    whenOr('never', expires_at),
+    whenOr('never', last_used_at),
   ],
 })
 
@@ -47,11 +47,20 @@ Creates an API token and prints it. The token is shown only once. The command wo
     label: textField('label'),
     expires_in: secondsField('expires-in'),
   },
-  needed: { scope: SCOPE_NEEDED, name: 'Give --name with the purpose of the token.' },
+  needed: ['name', 'scope'],
+  example: 'token create --name ci --scope read',
   work: (api, body) => api.apiTokens.create({ body }),
-  line: ({ token }) => token,
-  next: ({ id, name, scope, expires_at }) =>
-    `${id} "${name}", scope ${scope}, ${expires_at === null ? 'valid until revoked' : `valid until ${expires_at}`}. The token is not shown again.`,
+  shows: ({ token, id, name, scope, expires_at }) => ({
+    bare: token,
+    rows: [['Token', token]],
+    details: [
+      ['Name', name],
+      ['Scope', scope],
+      ['Valid until', whenOr('revoked', expires_at)],
+      ['Id', id],
+    ],
+  }),
+  next: () => 'The token is not shown again.',
 })
 
 export const tokenRevoke = deleteCommand({

@@ -7,6 +7,7 @@ import { createCommand, deleteCommand, listCommand, updateCommand } from '../col
 import { type Command, UsageError } from '../command.ts'
 import { eitherField, flagField, listField, textField } from '../option-fields.ts'
 import { shown, table } from '../table.ts'
+import { when, whenOr } from '../times.ts'
 
 /**
  * Reads a URL from a file, or from standard input for `-`.
@@ -53,7 +54,7 @@ export const webhookList = listCommand({
     name ?? '',
     state,
     types.join(','),
-    next_attempt_at ?? '',
+    whenOr('', next_attempt_at),
     url,
   ],
 })
@@ -66,14 +67,21 @@ Creates a webhook and prints its secret, with which the receiver checks signatur
 shown only once. The daemon sends events while it runs, and later those of the time in between.
 ${HELP}`,
   fields: FIELDS,
-  needed: {
-    url: 'Give --url with the address of the receiver, or --url-file.',
-    types: 'Give --type with a type of events, such as "token.*".',
-  },
+  needed: ['url', 'types'],
+  example: `webhook create --url https://example.org/hook --type 'token.*'`,
   work: (api, body) => api.webhooks.create({ body }),
-  line: ({ secret }) => secret,
+  shows: ({ secret, id, name, url, types }) => ({
+    bare: secret,
+    rows: [['Secret', secret]],
+    details: [
+      ['Name', name],
+      ['URL', url],
+      ['Types', types.join(', ')],
+      ['Id', id],
+    ],
+  }),
   next: ({ id }) =>
-    `Created ${id}. The secret is not shown again. To send a test event: countersignd webhook test ${id}`,
+    `The secret is not shown again. To send a test event: countersignd webhook test ${id}`,
 })
 
 export const webhookUpdate = updateCommand({
@@ -89,7 +97,14 @@ ${HELP}
   fields: CHANGES,
   remedy: '"countersignd webhook update --help" lists the options.',
   work: (api, id, body) => api.webhooks.update({ id, body }),
-  line: ({ id, state, name }) => `${id}  ${state}${name === null ? '' : `  ${shown(name)}`}`,
+  shows: ({ id, state, name }) => ({
+    bare: `${id}  ${state}${name === null ? '' : `  ${shown(name)}`}`,
+    rows: [
+      ['Name', name],
+      ['State', state],
+      ['Id', id],
+    ],
+  }),
 })
 
 export const webhookDelete = deleteCommand({
@@ -122,8 +137,8 @@ const deliveryRow = (one: WebhookDelivery): string[] => [
   one.state,
   String(one.attempts),
   outcome(one),
-  one.last_attempt_at,
-  one.next_attempt_at ?? '',
+  when(one.last_attempt_at),
+  whenOr('', one.next_attempt_at),
 ]
 
 export const webhookDeliveries: Command = {
@@ -131,11 +146,11 @@ export const webhookDeliveries: Command = {
   help: 'Lists the last deliveries of a webhook, newest first, at most 100.',
   args: [1, 1],
   takes: ['webhook'],
-  async run({ args: [id = ''], withApi, print }) {
+  async run({ args: [id = ''], io, withApi, print }) {
     const items = await byId('webhook', () =>
       withApi((api) => every((query) => api.webhooks.deliveries({ id, ...query }))),
     )
     const heading = ['EVENT', 'TYPE', 'STATE', 'ATTEMPTS', 'STATUS', 'LAST ATTEMPT', 'NEXT ATTEMPT']
-    print({ items }, await table(heading, items.map(deliveryRow)))
+    print({ items }, await table(heading, items.map(deliveryRow), io.stdout))
   },
 }

@@ -122,7 +122,7 @@ describe('the first start of the daemon', { skip: noRealTerminal }, () => {
     ])
     assert.equal(code, EXIT.ok, screen)
     assert(screen.indexOf('listens on') < screen.indexOf(question))
-    assert.match((await terminal(dir)(['profile'])).out, /^name +Ada$/m)
+    assert.match((await terminal(dir)(['profile'])).out, /^Name +Ada$/m)
     const again = await atRealTerminal(['serve'], environment(dir), [['listens on', '\u0003']])
     assert(!again.screen.includes(question))
   })
@@ -132,6 +132,6 @@ describe('the first start of the daemon', { skip: noRealTerminal }, () => {
     const typings = [[question, '\u0003']] as const
     const { code, screen } = await atRealTerminal(['serve'], environment(dir), typings)
     assert.equal(code, EXIT.ok, screen)
-    assert.match((await terminal(dir)(['profile'])).out, /^name +Someone$/m)
+    assert.match((await terminal(dir)(['profile'])).out, /^Name +Someone$/m)
   })
 })

@@ -580,7 +580,7 @@ describe('service status', () => {
   const cases: [string, Wish, number, RegExp][] = [
     ['runs and answers', { files: OLDER, answer: show('active', 0) }, 0, /the daemon answers/],
     ['runs without an answer', { files: OLDER, answer: show('active', 9) }, 1, /does not answer/],
-    ['has failed', { files: OLDER, answer: show('failed', 9) }, 1, /running\s+no\n.*not running/],
+    ['has failed', { files: OLDER, answer: show('failed', 9) }, 1, /Running\s+no\n.*not running/],
     ['is not installed', { answer: show('inactive', 9) }, 1, /not installed/],
   ]
   for (const [name, wish, code, text] of cases)

@@ -11,9 +11,11 @@ import { ID_PREFIX, isId } from '../../../crypto/encoding/id.ts'
 import { AppError } from '../../../errors.ts'
 import { byId, noSuch } from '../../by-id.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
+import { printLabelled } from '../../labels.ts'
 import { idField, optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import { type Prompt, withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
+import { when } from '../../times.ts'
 import { type CodePage, everyonesCodes, watchCodes } from './own-codes.ts'
 import { THEIR_WORDS, askForWords } from './typed-words.ts'
 
@@ -206,16 +208,20 @@ say yours.
     if (id === undefined) {
       const { answer, lines, valid_until } = await withApi(everyonesCodes)
       print(answer, lines)
-      if (valid_until !== null) say(`Valid until ${valid_until}. ${CALLER_FIRST}`)
+      if (valid_until !== null) say(`Valid until ${when(valid_until)}. ${CALLER_FIRST}`)
       return
     }
     const code = await withApi((api) => ownCode(api, id, asked))
-    print(code, code.words)
+    printLabelled(invocation, code, {
+      bare: code.words,
+      rows: [['Words', code.words]],
+      details: [['Valid until', when(code.valid_until)]],
+    })
     const listener = listenerOf(code)
     if (listener !== null)
       say(
         `These words are for ${purposeLine(code.purpose ?? '')} and only for ${shown(listener)}. Say the words only if you want exactly this.`,
       )
-    say(`Valid until ${code.valid_until}. ${CALLER_FIRST}`)
+    say(CALLER_FIRST)
   },
 }

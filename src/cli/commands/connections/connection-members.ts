@@ -3,7 +3,8 @@ import { AppError } from '../../../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
 import { withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
-import { isActive, nameOfMember, readShownConnection } from './connection.ts'
+import { isActive, readShownConnection } from './connection.ts'
+import { addressOf, fullNameOf, knownPeople } from './people.ts'
 
 /** Returns the id of the account that is signed in. */
 const ownId = async (api: Api): Promise<string> => (await api.context.read({})).user.id
@@ -26,21 +27,24 @@ export const connectionMembers: Command = {
   help: 'Lists the members of a connection, and the people who are invited to it.',
   args: [1, 1],
   takes: ['connection'],
-  async run({ args: [id = ''], withApi, print }) {
-    const { own, members } = await withApi(async (api) => {
+  async run({ args: [id = ''], io, withApi, print }) {
+    const { own, members, people } = await withApi(async (api) => {
       const connection = await readShownConnection(api, id)
-      return { own: await ownId(api), members: connection.members }
+      const known = await knownPeople(api)
+      return { own: await ownId(api), members: connection.members, people: known }
     })
     print(
       { items: members },
       await table(
-        ['ID', 'NAME', 'ROLE', 'STATE'],
+        ['ID', 'NAME', 'ADDRESS', 'ROLE', 'STATE'],
         members.map((member) => [
           member.id,
-          member.id === own ? `${member.display_name} (you)` : nameOfMember(member),
+          member.id === own ? `${member.display_name} (you)` : fullNameOf(member, people),
+          addressOf(member, people) ?? '',
           member.role,
           member.state,
         ]),
+        io.stdout,
       ),
     )
   },

@@ -3,8 +3,9 @@ import { calledOf } from '../../../api/name-text.ts'
 import type { Connection, Member } from '../../../api/rest/connections.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
-import { itemLine, listCommand } from '../../collection.ts'
+import { itemAnswer, itemLine, listCommand } from '../../collection.ts'
 import { type Api, type Command, UsageError } from '../../command.ts'
+import { labelledLines, printLabelled } from '../../labels.ts'
 import {
   eitherField,
   flagField,
@@ -15,8 +16,10 @@ import {
   valuesOf,
 } from '../../option-fields.ts'
 import { shown } from '../../table.ts'
+import { when, whenOr } from '../../times.ts'
 import { TIMEOUT_HELP, WAIT_OPTIONS, patienceOf } from '../../wait.ts'
 import { afterWords, wordsLine, inviteeOf } from './first-contact.ts'
+import { addressOf, fullNameOf, knownPeople } from './people.ts'
 import { waitForInvited } from './waiting.ts'
 
 /**
@@ -30,30 +33,69 @@ export const readShownConnection = (api: Api, id: string): Promise<Connection> =
 export const isActive = ({ state }: Member): boolean => state === 'active'
 
 /** Returns a member's name with its source. For an invited mailbox, returns the address. */
-export const nameOfMember = (member: Member): string =>
+const nameOfMember = (member: Member): string =>
   member.user_id === null ? member.display_name : calledOf(member)
 
-export const connectionList = listCommand({
-  usage: '[--tag TAG] [--favorite] [--state pending|active|ended] [--json]',
-  help: `
-Lists connections, newest first.
+/** Returns who is in a connection besides the user, and who is invited to it. */
+const othersIn = ({ members }: Connection): string =>
+  members
+    .filter((member) => member.name_source !== 'own')
+    .map((member) => `${nameOfMember(member)}${isActive(member) ? '' : ' (invited)'}`)
+    .join(', ')
 
+/** How many checks of words are read to find the last one of each connection. */
+const RECENT_CHECKS = 200
+
+type LastVerified = ReadonlyMap<string, string> | null
+
+/**
+ * Returns when words of each connection last verified, among the last checks; null if the checks
+ * cannot be read now, which must not keep the connections from being listed.
+ */
+async function lastVerified(api: Api): Promise<LastVerified> {
+  const list = api.verificationLog.list({ limit: RECENT_CHECKS })
+  const page = await list.catch((error: unknown) => {
+    if (error instanceof AppError) return null
+    throw error
+  })
+  if (page === null) return null
+  const last = new Map<string, string>()
+  for (const { outcome, at, matches } of page.items)
+    for (const { connection_id: id, speaker } of matches)
+      if (outcome === 'verified' && speaker === 'other' && id !== undefined && !last.has(id))
+        last.set(id, at)
+  return last
+}
+
+const FILTERS = {
+  state: textField<Connection['state']>('state'),
+  favorite: flagField('favorite', true),
+  tag_id: idField('tag', 'tag'),
+}
+
+export const connectionList = listCommand({
+  usage: '[--all | --state pending|active|ended] [--tag TAG] [--favorite] [--json]',
+  help: `
+Lists connections that have not ended, newest first, with who is in them. LAST VERIFIED is when the words of another
+person last verified, among your last ${RECENT_CHECKS} checks.
+
+  --all           list also connections that have ended
+  --state STATE   list only connections in this state: pending, active or ended
   --tag TAG       list only connections with this tag ("countersignd tag list")
-  --favorite      list only favourites
-  --state STATE   list only connections in this state: pending, active or ended`,
-  filters: {
-    state: textField<Connection['state']>('state'),
-    favorite: flagField('favorite', true),
-    tag_id: idField('tag', 'tag'),
-  },
+  --favorite      list only favourites`,
+  filters: FILTERS,
   work: (api, query) => api.connections.list(query),
-  heading: ['ID', 'NAME', 'STATE', 'FAVORITE', 'SECRET HERE'],
-  row: ({ id, name, state, favorite, secret_here }) => [
-    id,
-    name,
-    state,
-    favorite ? 'yes' : '',
-    secret_here ? 'yes' : 'no',
+  hasEnded: ({ state }) => state === 'ended',
+  more: lastVerified,
+  heading: ['ID', 'NAME', 'WITH', 'STATE', 'FAVORITE', 'SECRET HERE', 'LAST VERIFIED'],
+  row: (connection, verified) => [
+    connection.id,
+    connection.name,
+    othersIn(connection),
+    connection.state,
+    connection.favorite ? 'yes' : '',
+    connection.secret_here ? '' : 'no',
+    verified === null ? '' : whenOr('never', verified.get(connection.id) ?? null),
   ],
 })
 
@@ -87,7 +129,7 @@ Creates a connection with you as its only member and owner. With --invite, also 
   options: { ...optionsOf(FIELDS), ...WAIT_OPTIONS },
   args: [0, 0],
   async run(invocation) {
-    const { options, called, withApi, print, say, json } = invocation
+    const { options, called, withApi, say, json } = invocation
     const patienceMs = patienceOf(invocation)
     const { name, invite = [], ...more } = valuesOf(FIELDS, options)
     if (name === undefined)
@@ -106,8 +148,12 @@ Creates a connection with you as its only member and owner. With --invite, also 
     return withApi(async (api, hasDaemon) => {
       const made = await api.connections.create({ body })
       const { words = [] } = made
-      const lines = [itemLine(made), ...words.map(wordsLine)]
-      if (patienceMs === null || !json) print(made, lines)
+      const { rows } = itemAnswer(made)
+      if (patienceMs === null || !json)
+        printLabelled(invocation, made, {
+          bare: [itemLine(made), ...words.map(wordsLine)],
+          rows: [...rows, ...words.map((one) => ['Words', wordsLine(one)] as const)],
+        })
       if (patienceMs !== null)
         return waitForInvited(invocation, api, {
           connection: made,
@@ -144,32 +190,37 @@ export const connectionShow: Command = {
   args: [1, 1],
   takes: ['connection'],
   async run({ args: [id = ''], withApi, print }) {
-    const [connection, tags, [secret = '', waits]] = await withApi(async (api) => {
+    const [connection, tags, people, [secret = '', waits]] = await withApi(async (api) => {
       const read = await readShownConnection(api, id)
       const all = read.tag_ids.length === 0 ? [] : await every((query) => api.tags.list(query))
       const assigned = all.filter((tag) => read.tag_ids.includes(tag.id))
-      return [read, assigned, await secretOf(api, read)]
+      return [read, assigned, await knownPeople(api), await secretOf(api, read)]
     })
     const { name, favorite, kind, state, members, replaces, replaced_by, created_at } = connection
-    const names = (of: readonly Member[]) => of.map(nameOfMember).join(', ')
+    const namesOf = (of: readonly Member[]) =>
+      of
+        .map((member) => {
+          const address = addressOf(member, people)
+          return `${fullNameOf(member, people)}${address === null ? '' : ` <${address}>`}`
+        })
+        .join(', ')
     const invited = members.filter((member) => !isActive(member))
-    const rows: (readonly [name: string, value: string])[] = [
-      ['id', id],
-      ['name', name],
-      ['state', `${state} (${kind})`],
-      ...(favorite ? [['favorite', 'yes'] as const] : []),
-      ...(tags.length === 0 ? [] : [['tags', tags.map((tag) => tag.name).join(', ')] as const]),
-      ['members', names(members.filter(isActive))],
-      ...(invited.length === 0 ? [] : [['invited', names(invited)] as const]),
-      ['secret', secret],
-      ...(waits === undefined ? [] : [['words', waits] as const]),
-      ...(replaces === null ? [] : [['replaces', replaces] as const]),
-      ...(replaced_by === null ? [] : [['replaced', `by ${replaced_by}`] as const]),
-      ['created', created_at],
-    ]
     print(
       connection,
-      rows.map(([key, value]) => `${key.padEnd(8)}  ${shown(value)}`),
+      labelledLines([
+        ['Name', name],
+        ['State', `${state} (${kind})`],
+        ['Favorite', favorite ? 'yes' : null],
+        ['Tags', tags.map((tag) => tag.name).join(', ')],
+        ['Members', namesOf(members.filter(isActive))],
+        ['Invited', namesOf(invited)],
+        ['Secret', secret],
+        ['Words', waits],
+        ['Replaces', replaces],
+        ['Replaced', replaced_by && `by ${replaced_by}`],
+        ['Created', when(created_at)],
+        ['Id', id],
+      ]),
     )
   },
 }
@@ -183,12 +234,14 @@ Marks a connection as one of your favourites. Other members do not see this.
   options: { off: { type: 'boolean' } },
   args: [1, 1],
   takes: ['connection'],
-  async run({ args: [id = ''], options, withApi, print }) {
+  async run(invocation) {
+    const { args, options, withApi } = invocation
+    const [id = ''] = args
     const favorite = options['off'] !== true
     const marked = await withApi((api) =>
       byId('connection', () => api.connections.favorite({ id, body: { favorite } })),
     )
-    print(marked, itemLine(marked))
+    printLabelled(invocation, marked, itemAnswer(marked))
   },
 }
 
@@ -197,11 +250,13 @@ export const connectionRename: Command = {
   help: 'Renames a connection for you only. Other members do not see the new name.',
   args: [2, 2],
   takes: ['connection', null],
-  async run({ args: [id = '', name = ''], withApi, print }) {
+  async run(invocation) {
+    const { args, withApi } = invocation
+    const [id = '', name = ''] = args
     const renamed = await withApi((api) =>
       byId('connection', () => api.connections.update({ id, body: { name } })),
     )
-    print(renamed, itemLine(renamed))
+    printLabelled(invocation, renamed, itemAnswer(renamed))
   },
 }
 

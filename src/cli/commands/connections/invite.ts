@@ -16,10 +16,12 @@ import {
   inviteeOf,
   inviterOf,
 } from './first-contact.ts'
+import { printLabelled } from '../../labels.ts'
 import { withPrompt } from '../../prompt.ts'
 import { TIMEOUT_HELP, WAIT_OPTIONS, patienceOf } from '../../wait.ts'
 import { waitForInvited, waitForWords } from './waiting.ts'
 import { shown, table } from '../../table.ts'
+import { when } from '../../times.ts'
 
 /** Returns whether the account or mailbox was already invited. If so, no new mail is sent. */
 const isAmong = ({ members }: Connection, { to }: Invitation): boolean =>
@@ -33,7 +35,7 @@ function followsFrom(made: Invitation, before: Connection): string {
   if (made.state === 'approved')
     return 'This invitation is already approved. The daemon of this device adds the person within seconds; without a daemon, "countersignd sync" does.'
   const sent = isAmong(before, made) ? 'Already invited, so no new mail is sent. Valid' : 'Valid'
-  return `${sent} until ${made.expires_at}. When the invitation is approved, this device adds the person: within seconds if its daemon is connected, or else at its next sync.`
+  return `${sent} until ${when(made.expires_at)}. When the invitation is approved, this device adds the person: within seconds if its daemon is connected, or else at its next sync.`
 }
 
 export const inviteCommand: Command = {
@@ -55,7 +57,7 @@ daemon is connected, or else at its next sync. The account server cannot add any
   args: [2, 2],
   takes: ['connection', ['address', 'person']],
   run(invocation) {
-    const { args, options, withApi, print, say, json } = invocation
+    const { args, options, withApi, say, json } = invocation
     const [id = '', whom = ''] = args
     const body = inviteeOf(whom)
     const patienceMs = patienceOf(invocation)
@@ -67,8 +69,15 @@ daemon is connected, or else at its next sync. The account server cannot add any
       const words =
         options['words'] === true ? [await api.contactWords.create({ id: made.id })] : []
       const answer = { ...made, ...(words.length === 0 ? {} : { words: words[0] }) }
-      const lines = [`${made.id}  ${shown(invitedOf(made))}`, ...words.map(wordsLine)]
-      if (patienceMs === null || !json) print(answer, lines)
+      if (patienceMs === null || !json)
+        printLabelled(invocation, answer, {
+          bare: [`${made.id}  ${shown(invitedOf(made))}`, ...words.map(wordsLine)],
+          rows: [
+            ['Invited', invitedOf(made)],
+            ...words.map((one) => ['Words', wordsLine(one)] as const),
+            ['Id', made.id],
+          ],
+        })
       if (patienceMs !== null)
         return waitForInvited(invocation, api, {
           connection: before,
@@ -87,7 +96,14 @@ daemon is connected, or else at its next sync. The account server cannot add any
 const lineOf = (invitation: Invitation): string[] => {
   const { id, direction, connection_name, state, expires_at } = invitation
   const who = direction === 'received' ? inviterOf(invitation) : invitedOf(invitation)
-  return [id, direction === 'received' ? 'from' : 'to', who, connection_name, state, expires_at]
+  return [
+    id,
+    direction === 'received' ? 'from' : 'to',
+    who,
+    connection_name,
+    state,
+    when(expires_at),
+  ]
 }
 
 const FILTERS = { state: textField<Invitation['state']>('state') }
@@ -102,13 +118,14 @@ device that invited a person adds them within seconds if it is connected, or els
   --state STATE   list only invitations in this state: pending, approved, declined, withdrawn or expired`,
   options: optionsOf(FILTERS),
   args: [0, 0],
-  async run({ options, withApi, print }) {
+  async run({ options, io, withApi, print }) {
     const both = await withApi((api) => api.invitations.list(valuesOf(FILTERS, options)))
     print(
       both,
       await table(
         ['ID', '', 'WHO', 'CONNECTION', 'STATE', 'EXPIRES'],
         [...both.received, ...both.sent].map(lineOf),
+        io.stdout,
       ),
     )
   },
@@ -122,7 +139,7 @@ four words. It is made with --words ("countersignd invite" or "countersignd conn
 "countersignd invite approve --words". The list contains the open first contacts, and those that ended within the
 last day.`,
   args: [0, 0],
-  async run({ withApi, print }) {
+  async run({ io, withApi, print }) {
     const { items } = await withApi((api) => api.firstContacts.list({}))
     print(
       { items },
@@ -132,9 +149,10 @@ last day.`,
           id,
           name === null ? other : `${other} (${calledOf(name)})`,
           state,
-          expires_at,
+          when(expires_at),
           message ?? '',
         ]),
+        io.stdout,
       ),
     )
   },

@@ -3,8 +3,10 @@ import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
 import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
 import type { Api, Command } from '../../command.ts'
+import { reachRow } from '../../labels.ts'
 import { idField, textField } from '../../option-fields.ts'
 import { shown } from '../../table.ts'
+import { when } from '../../times.ts'
 
 export const linkList = listCommand({
   help: 'Lists open links, newest first, each with the number of requests that you have not answered.',
@@ -34,10 +36,15 @@ your approval.
     slug: textField('slug'),
     preset_id: idField('preset', 'preset'),
   },
-  needed: {},
+  needed: [],
+  example: 'link create',
   work: (api, body) => api.openLinks.create({ body }),
-  line: ({ url }) => url,
-  next: ({ id }) => `${id}. To see the requests: countersignd link requests`,
+  shows: ({ url, reachable, id, title }) => ({
+    bare: url,
+    rows: [['Link', url]],
+    details: [reachRow(reachable), ['Title', title], ['Id', id]],
+  }),
+  next: () => 'To see the requests: countersignd link requests',
 })
 
 export const linkSuggest: Command = {
@@ -116,7 +123,7 @@ the name is not checked. Each message is shown on one line; with --json, it is s
     state,
     requester.email,
     requester.display_name,
-    created_at,
+    when(created_at),
     (message ?? '').replaceAll(/\s+/g, ' '),
   ],
 })

@@ -7,6 +7,7 @@ import { inviteeOf } from './first-contact.ts'
 import { optionsOf, textField, valuesOf } from '../../option-fields.ts'
 import { withPrompt } from '../../prompt.ts'
 import { shown, table } from '../../table.ts'
+import { when, whenOr } from '../../times.ts'
 
 const notFollowed = () =>
   new AppError(
@@ -59,7 +60,7 @@ const replacedLines = ({ user_id, recovered_at, recovery_key_unused }: TrustCard
   ...(recovered_at === null
     ? []
     : [
-        `  All devices were replaced with the recovery key on ${recovered_at.slice(0, 10)}. To hide this line: countersignd trust dismiss ${user_id}`,
+        `  All devices were replaced with the recovery key on ${when(recovered_at)}. To hide this line: countersignd trust dismiss ${user_id}`,
       ]),
 ]
 
@@ -74,7 +75,7 @@ number ("countersignd trust confirm") before you rely on the new keys. If the pe
 replace all their devices, this comparison is not necessary. A line below the person then shows that the devices
 were replaced, until you use "countersignd trust dismiss".`,
   args: [0, 0],
-  async run({ withApi, print }) {
+  async run({ io, withApi, print }) {
     const items = await withApi((api) => every((query) => api.trustCards.list(query)))
     const [heading = '', ...rows] = await table(
       ['ACCOUNT', 'NAME', 'KEYS', 'LAST VERIFIED', 'NOTE'],
@@ -82,9 +83,10 @@ were replaced, until you use "countersignd trust dismiss".`,
         card.user_id,
         nameOf(card),
         KEYS[card.key_status],
-        card.last_verified_at ?? 'never',
+        whenOr('never', card.last_verified_at),
         card.note ?? '',
       ]),
+      io.stdout,
     )
     const lines = items.map((card) => [...numberLines(card), ...replacedLines(card)])
     print({ items }, [heading, ...rows.flatMap((row, i) => [row, ...(lines[i] ?? [])])])
@@ -287,7 +289,7 @@ the devices of the person, and are not checked.`,
       { items },
       await table(
         ['TIME', 'WHAT', ''],
-        items.map(({ at, event, detail }) => [at, EVENTS[event], detail ?? '']),
+        items.map(({ at, event, detail }) => [when(at), EVENTS[event], detail ?? '']),
       ),
     )
   },

@@ -9,6 +9,7 @@ import { verifyAnswer } from './code.ts'
 import { type Api, type Command, type Invocation, type Io, UsageError } from '../../command.ts'
 import { withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
+import { whenOr } from '../../times.ts'
 import { hear, instruct, sayBack } from './hearing.ts'
 import { THEIR_WORDS, askForWords } from './typed-words.ts'
 import { reportSummary } from './verdict.ts'
@@ -23,7 +24,7 @@ function describeMatch({ kind, profile, stamp, match }: PublicMatch): string {
     return `The public code of ${profile?.display_name}${about && ` (${about})`}, account ${profile?.id}. Only the account server vouches for this.`
   }
   if (kind === 'stamp')
-    return `A stamp by ${stamp?.issuer} of ${stamp?.signed_at}. The words alone prove nothing. Check the stamp at ${stamp?.verification_url}`
+    return `A stamp by ${stamp?.issuer} of ${whenOr('', stamp?.signed_at ?? null)}. The words alone prove nothing. Check the stamp at ${stamp?.verification_url}`
   return `Verified: the words of ${subjectOf(match!)}.`
 }
 

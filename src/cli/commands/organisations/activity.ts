@@ -1,7 +1,14 @@
 import type { Metric, OrgActivity } from '../../../api/rest/org.ts'
-import { type Api, type Command, UsageError } from '../../command.ts'
-import { type FieldValues, optionsOf, textField, valuesOf } from '../../option-fields.ts'
-import { shown, table } from '../../table.ts'
+import type { Api, Command } from '../../command.ts'
+import {
+  type FieldValues,
+  optionsOf,
+  parseLimit,
+  textField,
+  valuesOf,
+} from '../../option-fields.ts'
+import { table } from '../../table.ts'
+import { when } from '../../times.ts'
 
 /** The maximum number of items in one page. */
 const PAGE = 200
@@ -24,16 +31,6 @@ const DAYS_HELP = `\
 
 const whoIs = (actor: OrgActivity['actor']) =>
   actor === null ? '-' : `${actor.display_name} (${actor.user_id})`
-
-/**
- * Parses a whole number from 1 to 999999.
- * @throws UsageError
- */
-function limitIn(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new UsageError(`--limit must be a number from 1 to 999999, not "${shown(text)}".`)
-  return Number(text)
-}
 
 /** Fetches the newest activities in a range of days, page by page. */
 async function newest(
@@ -63,14 +60,14 @@ Lists the events in the current organisation, newest first.
   options: { ...optionsOf(DAYS), limit: { type: 'string' } },
   args: [0, 0],
   async run({ options, withApi, print }) {
-    const limit = limitIn(String(options['limit'] ?? USUAL))
+    const limit = parseLimit(String(options['limit'] ?? USUAL))
     const items = await withApi((api) => newest(api, limit, valuesOf(DAYS, options)))
     print(
       { items },
       await table(
         ['AT', 'EVENT', 'BY', 'ABOUT', 'MORE'],
         items.map(({ at, event, actor, target, data }) => [
-          at,
+          when(at),
           event,
           whoIs(actor),
           target ?? '-',

@@ -2,7 +2,7 @@ import { AlertEvent } from '../../../api/rest/org.ts'
 import {
   createCommand,
   deleteCommand,
-  itemLine,
+  itemAnswer,
   listCommand,
   updateCommand,
 } from '../../collection.ts'
@@ -15,6 +15,7 @@ import {
   idsField,
   textField,
 } from '../../option-fields.ts'
+import { whenOr } from '../../times.ts'
 
 export const alertList = listCommand({
   help: `
@@ -30,7 +31,7 @@ notification.`,
     span(alert.window_minutes * 60),
     alert.enabled ? 'on' : 'off',
     String(alert.notify.length),
-    alert.last_fired_at ?? 'never',
+    whenOr('never', alert.last_fired_at),
   ],
 })
 
@@ -94,8 +95,6 @@ const HELP = `
   --notify MEMBER    a member who gets a notification; can be given several times
   --off              switch the alert off, so that it does not fire`
 
-const ALL_NEEDED = 'Give --name, --event, --threshold and --window: an alert needs all of them.'
-
 export const alertCreate = createCommand({
   usage: '--name NAME --event EVENT --threshold N --window 10m [--notify MEMBER]… [--off] [--json]',
   help: `
@@ -104,14 +103,10 @@ period. The members given with --notify then get a notification, and a mail unle
 owners and admins can do this.
 ${HELP}`,
   fields: FIELDS,
-  needed: {
-    name: ALL_NEEDED,
-    event: ALL_NEEDED,
-    threshold: ALL_NEEDED,
-    window_minutes: ALL_NEEDED,
-  },
+  needed: ['name', 'event', 'threshold', 'window_minutes'],
+  example: 'org alert create --name Checks --event verification --threshold 10 --window 1h',
   work: (api, body) => api.orgAlerts.create({ body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const alertUpdate = updateCommand({
@@ -128,7 +123,7 @@ ${HELP}
   fields: CHANGES,
   remedy: '"countersignd org alert update --help" lists the options.',
   work: (api, id, body) => api.orgAlerts.update({ id, body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const alertDelete = deleteCommand({

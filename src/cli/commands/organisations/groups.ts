@@ -3,7 +3,7 @@ import { byId } from '../../by-id.ts'
 import {
   createCommand,
   deleteCommand,
-  itemLine,
+  itemAnswer,
   listCommand,
   updateCommand,
 } from '../../collection.ts'
@@ -29,9 +29,10 @@ export const groupCreate = createCommand({
   usage: '--name NAME [--description TEXT] [--json]',
   help: 'Creates a group in the current organisation. Only owners and admins can do this.',
   fields: FIELDS,
-  needed: { name: 'Give --name with the name of the group.' },
+  needed: ['name'],
+  example: 'org group create --name Sales',
   work: (api, body) => api.orgGroups.create({ body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const groupUpdate = updateCommand({
@@ -44,7 +45,7 @@ export const groupUpdate = updateCommand({
   },
   remedy: 'use --name, --description or --no-description.',
   work: (api, id, body) => api.orgGroups.update({ id, body }),
-  line: itemLine,
+  shows: itemAnswer,
 })
 
 export const groupDelete = deleteCommand({

@@ -5,10 +5,11 @@ import { every } from '../../../api/cursor.ts'
 import { MOST_INVITES, type OrgGroup, type OrgMember, OrgRole } from '../../../api/rest/org.ts'
 import { EXIT } from '../../../errors.ts'
 import { byId, noSuch } from '../../by-id.ts'
-import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
+import { createCommand, deleteCommand, itemAnswer, listCommand } from '../../collection.ts'
 import { type Api, type Command, type Io, UsageError } from '../../command.ts'
 import { textField } from '../../option-fields.ts'
 import { shown, table, typedName } from '../../table.ts'
+import { whenOr } from '../../times.ts'
 
 type Invited = Awaited<ReturnType<Api['orgMembers']['bulkInvite']>>
 
@@ -33,7 +34,7 @@ Lists the members of the current organisation, newest first, including machine a
   --group GROUP   list only the members of this group`,
   options: { group: { type: 'string', takes: 'group' } },
   args: [0, 0],
-  async run({ options, withApi, print }) {
+  async run({ options, io, withApi, print }) {
     const { members, groups } = await withApi(async (api) => ({
       groups: await every((query) => api.orgGroups.list(query)),
       members: await every((query) => api.orgMembers.list(query)),
@@ -51,9 +52,10 @@ Lists the members of the current organisation, newest first, including machine a
           email ?? (kind === 'machine' ? 'machine' : ''),
           role,
           state,
-          joined_at ?? 'not yet',
+          whenOr('not yet', joined_at),
           group_ids.map((group) => names.get(group) ?? group).join(', '),
         ]),
+        io.stdout,
       ),
     )
   },
@@ -220,9 +222,10 @@ Adds an external member: a person without an account who can get guest codes. To
     phone: textField('phone'),
     note: textField('note'),
   },
-  needed: { display_name: 'Give --name with the name of the person.' },
+  needed: ['display_name'],
+  example: 'external create --name "Maria Muster"',
   work: (api, body) => api.externalMembers.create({ body }),
-  line: ({ id, display_name }) => `${id}  ${shown(display_name)}`,
+  shows: ({ id, display_name: name }) => itemAnswer({ id, name }),
   next: ({ id, display_name: name }) =>
     `To create a guest code for them: countersignd guest create --for ${typedName({ id, name })} --label LABEL`,
 })

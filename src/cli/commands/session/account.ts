@@ -3,8 +3,10 @@ import { every } from '../../../api/cursor.ts'
 import type { SignIn } from '../../../api/local/index.ts'
 import { AppError, type ErrorCode, EXIT } from '../../../errors.ts'
 import type { Api, Command, Invocation } from '../../command.ts'
+import { type Labelled, labelledLines } from '../../labels.ts'
 import { withPrompt } from '../../prompt.ts'
 import { shown } from '../../table.ts'
+import { when } from '../../times.ts'
 
 const STATES: Readonly<Record<SignIn['state'], string>> = {
   signed_out: 'signed out',
@@ -49,7 +51,7 @@ async function atServer(api: Api) {
 const recoveryText = ({ since }: { since: string | null }): string =>
   since === null
     ? 'no recovery key; to create one: countersignd recovery create'
-    : `recovery key since ${since.slice(0, 10)}`
+    : `recovery key since ${when(since)}`
 
 /** The errors if the account server is unreachable or rejects this device's session. */
 const SILENT: readonly ErrorCode[] = [
@@ -76,9 +78,9 @@ async function seen(api: Api) {
 
 function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
   const { sign_in, server } = of
-  const rows: (readonly [name: string, value: string | null | undefined])[] = [
-    ['state', sign_in && STATES[sign_in.state]],
-    ['server', server],
+  const rows: Labelled[number][] = [
+    ['State', sign_in && STATES[sign_in.state]],
+    ['Server', server],
   ]
   if ('user' in of) {
     const { id, display_name, email, kind } = of.user
@@ -87,23 +89,20 @@ function lines(of: Awaited<ReturnType<typeof seen>>['answer']): string[] {
       (one) => `${one.name} (${one.role}${one.id === current ? ', current' : ''})`,
     )
     rows.push(
-      ['account', id],
-      ['name', `${display_name}${kind === 'machine' ? ' (a machine account)' : ''}`],
-      ['email', email],
-      ['device', of.device && `${of.device.name}  ${of.device.id}`],
-      ['in', organisations.join(', ') || null],
-      ['recovery', of.recovery_key && recoveryText(of.recovery_key)],
+      ['Account', id],
+      ['Name', `${display_name}${kind === 'machine' ? ' (a machine account)' : ''}`],
+      ['Email', email],
+      ['Device', of.device && `${of.device.name}  ${of.device.id}`],
+      ['In', organisations.join(', ')],
+      ['Recovery', of.recovery_key && recoveryText(of.recovery_key)],
     )
   } else if (sign_in !== null)
     rows.push(
-      ['account', sign_in.account_id],
-      ['email', sign_in.email],
-      ['device', sign_in.device_id],
+      ['Account', sign_in.account_id],
+      ['Email', sign_in.email],
+      ['Device', sign_in.device_id],
     )
-  rows.push(['words', sign_in?.device_words])
-  return rows
-    .filter(([, value]) => value)
-    .map(([name, value]) => `${name.padEnd(8)}  ${shown(value as string)}`)
+  return labelledLines([...rows, ['Words', sign_in?.device_words]])
 }
 
 export const whoamiCommand: Command = {

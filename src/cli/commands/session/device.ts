@@ -17,7 +17,9 @@ import {
   waitUntilUsable,
 } from '../../wait.ts'
 import { APPROVAL_POLL_MS } from './sign-in-steps.ts'
+import { printLabelled } from '../../labels.ts'
 import { shown, table } from '../../table.ts'
+import { when, whenOr } from '../../times.ts'
 
 const STATES = { active: 'active', pending: 'awaits approval' } as const
 
@@ -30,7 +32,7 @@ export const deviceList = listCommand({
     current ? `${name} (this one)` : name,
     platform,
     STATES[state],
-    last_seen_at ?? 'never',
+    whenOr('never', last_seen_at),
   ],
 })
 
@@ -70,9 +72,9 @@ async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<stri
     String(at + 1),
     name,
     platform,
-    created_at,
+    when(created_at),
   ])
-  const lines = await table(['', 'NAME', 'PLATFORM', 'SINCE'], rows)
+  const lines = await table(['', 'NAME', 'PLATFORM', 'SINCE'], rows, io.stdout)
   io.stderr.write(`These devices await approval:\n${lines.join('\n')}\n`)
   const typed = await prompt.ask('Number of the device to approve: ')
   const one = /^\d{1,6}$/.test(typed ?? '') ? pending[Number(typed) - 1] : undefined
@@ -189,7 +191,7 @@ operator of the account server.`,
   takes: ['device'],
   run: (invocation) =>
     withPrompt(invocation.io, async (prompt) => {
-      const { args, withApi, print, say, json } = invocation
+      const { args, withApi, say, json } = invocation
       const patienceMs = patienceOf(invocation)
       const id = args[0] ?? (await chosen(invocation, prompt))
       // All steps use one `withApi`, because the random values of the approval exist only in the
@@ -198,7 +200,12 @@ operator of the account server.`,
         const name = await byId('device', () => ready(api, invocation, id))
         const made = await approved(api, invocation, prompt, id, name)
         say(`Almost done. Now type these four words on "${shown(made.device_name)}":`)
-        if (patienceMs === null || !json) print({ id, ...made }, made.words)
+        if (patienceMs === null || !json)
+          printLabelled(
+            invocation,
+            { id, ...made },
+            { bare: made.words, rows: [['Words', made.words]] },
+          )
         if (patienceMs !== null)
           return waitForDevice(invocation, api, { id, made, hasDaemon, patienceMs })
       })
@@ -221,7 +228,7 @@ key. The safety number does not change, and no contact is warned. At most six re
     const renewed = await withApi((api) => api.sealKey.renew({}))
     print(renewed, [])
     say(
-      `This device has a new sealing key. The old key is kept until ${renewed.old_key_until}, for secrets that are already encrypted with it.`,
+      `This device has a new sealing key. The old key is kept until ${when(renewed.old_key_until)}, for secrets that are already encrypted with it.`,
     )
   },
 }
@@ -259,7 +266,7 @@ export const sessionList: Command = {
 Lists the sessions of the account, newest first. Each device that is signed in has one session. The last column is
 the current organisation of the device ("countersignd org use").`,
   args: [0, 0],
-  async run({ withApi, print }) {
+  async run({ io, withApi, print }) {
     const { items, names } = await withApi(async (api) => ({
       items: await every((query) => api.sessions.list(query)),
       names: await namesOf(api),
@@ -272,10 +279,11 @@ the current organisation of the device ("countersignd org use").`,
         items.map(({ id, device_id, current, active_organisation_id, ...times }) => [
           id,
           current ? `${named(device_id)} (this one)` : named(device_id),
-          times.last_seen_at,
-          times.created_at,
+          when(times.last_seen_at),
+          when(times.created_at),
           active_organisation_id === null ? '' : named(active_organisation_id),
         ]),
+        io.stdout,
       ),
     )
   },

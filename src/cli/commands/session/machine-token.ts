@@ -9,6 +9,8 @@ import { valueOf } from '../../../remote/answer.ts'
 import { type TransportResponse, openTransport, readAuthority } from '../../../remote/transport.ts'
 import { Passing } from '../../../remote/faults.ts'
 import { type Command, UsageError } from '../../command.ts'
+import { printLabelled } from '../../labels.ts'
+import { span } from '../../option-fields.ts'
 import { readKeyFile } from './machine-key-file.ts'
 import { shown } from '../../table.ts'
 
@@ -114,7 +116,8 @@ stay valid until they expire or are revoked.
                     managing the tokens of the account (default: read)`,
   options: { 'key-file': { type: 'string' }, scope: { type: 'string' } },
   args: [0, 0],
-  async run({ options, config, print, say }) {
+  async run(invocation) {
+    const { options, config } = invocation
     const { 'key-file': file, scope } = options
     if (file === undefined)
       throw new UsageError('Give --key-file with the key file of the machine account.')
@@ -122,7 +125,13 @@ stay valid until they expire or are revoked.
       throw new UsageError('--scope must be read, write or full.')
     const key = readKeyFile(String(file))
     const made = await tokenFor(key, scope as string | undefined, readAuthority(config().caFile))
-    print(made, made.access_token)
-    say(`Scope ${shown(made.scope)}, valid for ${made.expires_in} seconds.`)
+    printLabelled(invocation, made, {
+      bare: made.access_token,
+      rows: [['Token', made.access_token]],
+      details: [
+        ['Scope', made.scope],
+        ['Valid for', span(made.expires_in)],
+      ],
+    })
   },
 }

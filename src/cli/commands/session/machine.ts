@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { thumbprint } from '../../../crypto/jose/jwk.ts'
 import { AppError, type ErrorCode } from '../../../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
+import { printLabelled } from '../../labels.ts'
 import {
   type HalfKey,
   completeKeyFile,
@@ -90,7 +91,7 @@ Then run one of these commands on the machine that will use the account:
     leftKey(String(file))
   },
   async run(invocation) {
-    const { options, print, say } = invocation
+    const { options, say } = invocation
     const { org, name, 'key-file': file } = options
     const path = String(file)
     const left = leftKey(path)
@@ -102,7 +103,14 @@ Then run one of these commands on the machine that will use the account:
     // The machine signs its name, so the file must contain the typed name and not the name in the
     // server's answer.
     completeKeyFile(path, { ...key, machine, token_endpoint, name: of.name })
-    print(made, `${machine}  ${shown(made.name)}`)
-    say(`Wrote the key to ${path}. Anyone who can read that file can act as this machine.`)
+    printLabelled(invocation, made, {
+      bare: `${machine}  ${shown(made.name)}`,
+      rows: [
+        ['Name', made.name],
+        ['Id', machine],
+      ],
+      details: [['Key file', path]],
+    })
+    say('Anyone who can read that file can act as this machine.')
   },
 }
