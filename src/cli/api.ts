@@ -16,6 +16,7 @@ import type { Lock } from '../storage/lock.ts'
 import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
 import { daemonAt, requireSameVersion, holderAt } from './lock-owner.ts'
+import { logLinesOf } from './log-lines.ts'
 
 const PATIENCE_MS = 3_000
 
@@ -121,7 +122,7 @@ async function here<T>(
   ])
   // Successes are not logged here, because the command itself reports them to the user.
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel
-  const log = newLog(level, (line) => void io.stderr.write(line))
+  const log = newLog(level, logLinesOf(io).write)
   const daemon = await openDaemon(config, log, lock)
   const token = chosen ?? daemon.token()
   let enrolled: Promise<void> | null = null
