@@ -1,7 +1,7 @@
 /** Creates the commands that most collections have: list, create, update and delete. */
 import { every } from '../api/cursor.ts'
 import { byId } from './by-id.ts'
-import { type Api, type Command, type Invocation, type NamedKind, UsageError } from './command.ts'
+import type { Api, Command, NamedKind } from './command.ts'
 import { kindOf } from './kinds.ts'
 import {
   type FieldValues,
@@ -47,9 +47,10 @@ export function listCommand<Item, Filters extends OptionFields>(of: {
 export function createCommand<Item, Fields extends OptionFields, Needed extends keyof Fields>(of: {
   readonly usage: string
   readonly help: string
+  readonly examples?: Command['examples']
   readonly fields: Fields
-  /** The fields that must be given, each with the message for when it is missing. */
-  readonly needed: Readonly<Record<Needed, string>>
+  /** The fields that must be given. */
+  readonly needed: readonly Needed[]
   readonly work: (
     api: Api,
     body: FieldValues<Fields> & Required<Pick<FieldValues<Fields>, Needed>>,
@@ -58,18 +59,15 @@ export function createCommand<Item, Fields extends OptionFields, Needed extends 
   /** Returns a text about what the user can do next. */
   readonly next?: (item: Item) => string
 }): Command {
-  const { usage, help, fields, needed, work, line, next } = of
-  function check({ options }: Pick<Invocation, 'options'>) {
-    const body = valuesOf(fields, options)
-    for (const [name, message] of Object.entries<string>(needed))
-      if (!Object.hasOwn(body, name)) throw new UsageError(message)
-  }
+  const { usage, help, examples = {}, fields, needed, work, line, next } = of
   return {
     usage,
     help,
+    examples,
     options: optionsOf(fields),
+    needs: needed.map((name) => Object.keys(fields[name]!.options)),
     args: [0, 0],
-    check,
+    check: ({ options }) => void valuesOf(fields, options),
     async run({ options, withApi, print, say }) {
       const body = valuesOf(fields, options)
       const item = await withApi((api) => work(api, body as Parameters<typeof work>[1]))

@@ -89,7 +89,11 @@ export interface Command {
   /** The arguments after the command's name, as `--help` shows them. */
   readonly usage: string
   readonly help: string
+  /** Examples: what follows the name of the program, and what it does. */
+  readonly examples?: Readonly<Record<string, string>>
   readonly options?: CommandOptions
+  /** The options that must be given: one of each of these. */
+  readonly needs?: readonly (readonly string[])[]
   /** What each argument can name; null for an argument that is a text. */
   readonly takes?: readonly (Reference | null)[]
   /** What each argument after these can name. */
@@ -105,8 +109,13 @@ export interface Command {
   run(invocation: Invocation): Promise<number | void>
 }
 
+/** A section of `--help`. */
+export type HelpSection =
+  'calls' | 'people' | 'stamps' | 'account' | 'organisations' | 'scripts' | 'run' | 'help'
+
 /** A command in the table. Its module is loaded when the command is called. */
 export interface Listed {
+  readonly section: HelpSection
   readonly summary: string
   readonly load: () => Promise<Command>
 }

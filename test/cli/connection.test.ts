@@ -276,7 +276,7 @@ describe('wrong usage', () => {
   const api = {} as Api
   const id = `con_${'0'.repeat(26)}`
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['connection create', '--invite', 'bob@example.org'], /Give --name with a name/],
+    [['connection create', '--invite', 'bob@example.org'], /Missing: --name\. /],
     [['connection role', id, 'acc_x', 'boss'], /The role must be owner or member/],
   ]
   for (const [words, says] of cases)

@@ -53,7 +53,7 @@ test('activity, summary, dashboard and trends show a person’s actions', async 
 describe('wrong usage sends no request', () => {
   for (const [words, says] of [
     [['org activity', '--limit', '0'], /--limit must be/],
-    [['org activity', '--limit', '-1'], /--limit must be|ambiguous/],
+    [['org activity', '--limit', '-1'], /--limit (must be|needs a value)/],
     [['org activity', '--limit', 'many\u001b[2J'], /--limit must be\P{Cc}*\n?$/u],
   ] as [words: [name: string, ...args: string[]], says: RegExp][])
     it(words.join(' ').replace(/[^ -~]/g, '?'), async () => {

@@ -117,15 +117,15 @@ test('alerts are made, fired, changed and deleted', async (t) => {
 describe('wrong usage sends no request', () => {
   const whole = ['--name', 'x', '--event', 'stamp', '--threshold', '1', '--window', '10m']
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['org group create'], /Give --name with the name of the group/],
+    [['org group create'], /Missing: --name\. /],
     [['org group update', GROUP], /Nothing to change was given/],
     [
       ['org group update', GROUP, '--description', 'x', '--no-description'],
       /either --description or --no-description/,
     ],
     [['org group delete', ALERT], /There is no group with this id/],
-    [['org alert create', ...whole.slice(2)], /Give --name, --event, --threshold and --window/],
-    [['org alert create', ...whole.slice(0, 6)], /Give --name, --event, --threshold and --window/],
+    [['org alert create', ...whole.slice(2)], /Missing: --name\. /],
+    [['org alert create', ...whole.slice(0, 6)], /Missing: --window\. /],
     [
       ['org alert create', ...whole, '--event', 'alert_fired'],
       /--event must be one of: member_inv/,

@@ -54,8 +54,8 @@ test('tags are made, listed, changed, assigned, unassigned and deleted', async (
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['tag create'], /Give --name with the name of the tag/],
-    [['tag create', '--color', '#000000'], /Give --name with the name of the tag/],
+    [['tag create'], /Missing: --name\. /],
+    [['tag create', '--color', '#000000'], /Missing: --name\. /],
     [['tag update', TAG], /Nothing to change was given/],
     [['tag update', TAG, '--color', '#000000', '--no-color'], /either --color or --no-color/],
     [['tag delete', CONNECTION], /There is no tag with this id/],

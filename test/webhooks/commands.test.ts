@@ -63,9 +63,12 @@ test('a sign-out deletes all webhooks', async (t) => {
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], message: RegExp][] = [
-    [['webhook create', '--type', 'token.*'], /Give --url with the address/],
-    [['webhook create', '--url', 'https://example.org/'], /Give --type with a type/],
-    [['webhook create', '--url', 'a', '--url-file', 'b'], /either --url or --url-file/],
+    [['webhook create', '--type', 'token.*'], /Missing: --url or --url-file\. /],
+    [['webhook create', '--url', 'https://example.org/'], /Missing: --type\. /],
+    [
+      ['webhook create', '--url', 'a', '--url-file', 'b', '--type', 'x.*'],
+      /either --url or --url-file/,
+    ],
     [['webhook create', '--url-file', '/nowhere', '--type', 'a'], /Cannot read the URL from/],
     [['webhook update', WEBHOOK], /Nothing to change was given/],
     [['webhook update', WEBHOOK, '--enable', '--pause'], /either --enable or --pause/],

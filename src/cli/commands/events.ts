@@ -81,6 +81,10 @@ document of the API lists all types ("countersignd serve", then /api/v1/docs).
                    line of JSON on its standard input. Write the program's own arguments after "--"
 
 With --json and --follow, each event is one line of JSON.`,
+  examples: {
+    'events --follow': 'show each event as it happens',
+    'events --follow --exec ./notify.sh': 'run a program for each event',
+  },
   options: {
     follow: { type: 'boolean' },
     types: { type: 'string' },

@@ -172,6 +172,10 @@ The export does not contain data that only your devices store: secrets, private 
 device.
 
   --output FILE   the new file for the export (default: countersign-export-DATE.zip in the current folder)`,
+  examples: {
+    export: 'write a ZIP file with your data',
+    'export --output data.zip': 'choose the file',
+  },
   options: { output: { type: 'string' } },
   args: [0, 1],
   async run(invocation) {

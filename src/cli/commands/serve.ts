@@ -82,6 +82,10 @@ lines.
   --name NAME   your name, as other people see it, if the embedded account has none yet. At a terminal, the daemon
                 asks for it at each start until you choose or decline one
   --json        print the addresses as one JSON line when the daemon listens`,
+  examples: {
+    serve: 'run the daemon until Ctrl-C',
+    'serve --name Ada': 'choose the name that other people see',
+  },
   options: { name: { type: 'string' } },
   args: [0, 0],
   run: (invocation) =>

@@ -124,6 +124,10 @@ it to them in a way that they trust.
   --out STAMP         the new file for the stamp (default: FILE.stamp)
   --media-type TYPE   the media type of the file, for example application/pdf, stored in the stamp
   --context TEXT      a text that is stored in the stamp`,
+  examples: {
+    'stamp contract.pdf': 'write contract.pdf.stamp, and print its link',
+    'stamp contract.pdf --context "Offer 12"': 'sign a text with the file',
+  },
   options: { out: { type: 'string' }, ...optionsOf(FIELDS) },
   args: [1, 1],
   async run({ args: [file = ''], options, withApi, print, say }) {

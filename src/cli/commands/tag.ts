@@ -24,8 +24,11 @@ const FIELDS = {
 export const tagCreate = createCommand({
   usage: '--name NAME [--color "#rrggbb"] [--json]',
   help: 'Creates a tag, for sorting your connections. Other members of a connection do not see your tags.',
+  examples: {
+    'tag create --name Work --color "#0066cc"': 'create a blue tag',
+  },
   fields: FIELDS,
-  needed: { name: 'Give --name with the name of the tag.' },
+  needed: ['name'],
   work: (api, body) => api.tags.create({ body }),
   line: itemLine,
 })

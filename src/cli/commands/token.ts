@@ -3,7 +3,6 @@ import { UsageError } from '../command.ts'
 import { secondsField, textField } from '../option-fields.ts'
 
 const SCOPES = ['read', 'write', 'full'] as const
-const SCOPE_NEEDED = '--scope must be given: read, write or full.'
 
 /**
  * Parses the value of `--scope`.
@@ -11,7 +10,7 @@ const SCOPE_NEEDED = '--scope must be given: read, write or full.'
  */
 function scopeIn(text: string): (typeof SCOPES)[number] {
   const scope = SCOPES.find((one) => one === text)
-  if (scope === undefined) throw new UsageError(SCOPE_NEEDED)
+  if (scope === undefined) throw new UsageError(`--scope: "${text}" is not read, write or full.`)
   return scope
 }
 
@@ -41,13 +40,17 @@ Creates an API token and prints it. The token is shown only once. The command wo
                       full    everything, including managing organisations and tokens
   --label LABEL       a note of your own, which "token list --json" shows
   --expires-in 30d    how long the token is valid (default: until it is revoked)`,
+  examples: {
+    'token create --name ci --scope read': 'print a token that can only read',
+    'token create --name deploy --scope write --expires-in 30d': 'a token that ends after 30 days',
+  },
   fields: {
     name: textField('name'),
     scope: textField('scope', scopeIn),
     label: textField('label'),
     expires_in: secondsField('expires-in'),
   },
-  needed: { scope: SCOPE_NEEDED, name: 'Give --name with the purpose of the token.' },
+  needed: ['name', 'scope'],
   work: (api, body) => api.apiTokens.create({ body }),
   line: ({ token }) => token,
   next: ({ id, name, scope, expires_at }) =>

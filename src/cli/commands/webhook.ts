@@ -65,11 +65,12 @@ export const webhookCreate = createCommand({
 Creates a webhook and prints its secret, with which the receiver checks signatures (Standard Webhooks). The secret is
 shown only once. The daemon sends events while it runs, and later those of the time in between.
 ${HELP}`,
-  fields: FIELDS,
-  needed: {
-    url: 'Give --url with the address of the receiver, or --url-file.',
-    types: 'Give --type with a type of events, such as "token.*".',
+  examples: {
+    'webhook create --url https://example.org/hook --type "connection.*"':
+      'send all events of connections',
   },
+  fields: FIELDS,
+  needed: ['url', 'types'],
   work: (api, body) => api.webhooks.create({ body }),
   line: ({ secret }) => secret,
   next: ({ id }) =>

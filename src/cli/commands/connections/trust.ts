@@ -101,6 +101,9 @@ safety number. From then on, you get a notification when their keys change. To g
 use "countersignd trust rename".
 
   --note TEXT   a note that only you see`,
+  examples: {
+    'trust follow bob@example.org --note "met in Bern"': 'follow Bob, with a note',
+  },
   options: optionsOf(FOLLOWING),
   args: [1, 1],
   takes: [['address', 'person']],
@@ -163,6 +166,9 @@ asks whether you have compared it with the person.
   --safety-number DIGITS   the safety number that you have compared, in quotes ("countersignd trust list" shows it).
                            The command then does not ask, and fails if the person's keys now have another safety
                            number`,
+  examples: {
+    'trust confirm Bob': 'compare the safety number with Bob',
+  },
   options: { 'safety-number': { type: 'string' } },
   args: [1, 1],
   takes: ['person'],

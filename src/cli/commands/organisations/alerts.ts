@@ -94,8 +94,6 @@ const HELP = `
   --notify MEMBER    a member who gets a notification; can be given several times
   --off              switch the alert off, so that it does not fire`
 
-const ALL_NEEDED = 'Give --name, --event, --threshold and --window: an alert needs all of them.'
-
 export const alertCreate = createCommand({
   usage: '--name NAME --event EVENT --threshold N --window 10m [--notify MEMBER]… [--off] [--json]',
   help: `
@@ -103,13 +101,12 @@ Creates an alert in the current organisation. The alert fires when an event happ
 period. The members given with --notify then get a notification, and a mail unless they have turned mails off. Only
 owners and admins can do this.
 ${HELP}`,
-  fields: FIELDS,
-  needed: {
-    name: ALL_NEEDED,
-    event: ALL_NEEDED,
-    threshold: ALL_NEEDED,
-    window_minutes: ALL_NEEDED,
+  examples: {
+    'org alert create --name Leaving --event member_left --threshold 5 --window 1d':
+      'fire after five departures in a day',
   },
+  fields: FIELDS,
+  needed: ['name', 'event', 'threshold', 'window_minutes'],
   work: (api, body) => api.orgAlerts.create({ body }),
   line: itemLine,
 })

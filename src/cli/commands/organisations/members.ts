@@ -116,6 +116,10 @@ when its session is renewed, or immediately with "countersignd org activate". On
 Each address is handled separately, so a wrong address does not affect the others. If an address is already invited
 or belongs to a member, it is not invited again. If the role given with --role has more rights than the current role
 of the invitation or member, it replaces the current role. The exit code is 1 if an address was rejected.`,
+  examples: {
+    'org invite bob@example.org cleo@example.org': 'invite two people',
+    'org invite --file staff.txt --role member': 'invite the addresses in a file',
+  },
   options: { file: { type: 'string' }, role: { type: 'string' } },
   args: [0, MOST_ARGUMENTS],
   async run({ args, options, io, withApi, print, say }) {
@@ -214,13 +218,16 @@ Adds an external member: a person without an account who can get guest codes. To
   --email ADDRESS   the address to which "countersignd guest send" mails the links of their guest codes
   --phone NUMBER    a phone number that only you see; "countersignd call" shows it when you call them
   --note TEXT       a note that only you see`,
+  examples: {
+    'external create --name "Dr. Roth" --email roth@example.org': 'add a person without an account',
+  },
   fields: {
     display_name: textField('name'),
     email: textField('email'),
     phone: textField('phone'),
     note: textField('note'),
   },
-  needed: { display_name: 'Give --name with the name of the person.' },
+  needed: ['display_name'],
   work: (api, body) => api.externalMembers.create({ body }),
   line: ({ id, display_name }) => `${id}  ${shown(display_name)}`,
   next: ({ id, display_name: name }) =>
