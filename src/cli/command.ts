@@ -82,7 +82,14 @@ export type Reference = NamedKind | readonly (NamedKind | 'address')[]
 
 /** The options of a command, as `parseArgs` accepts them. */
 export type CommandOptions = Readonly<
-  Record<string, ParseArgsOptionDescriptor & { readonly takes?: Reference }>
+  Record<
+    string,
+    ParseArgsOptionDescriptor & {
+      readonly takes?: Reference
+      /** The field of the request that the option sets (default: the field with its name). */
+      readonly sets?: string
+    }
+  >
 >
 
 export interface Command {

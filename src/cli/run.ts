@@ -15,6 +15,7 @@ import {
   type Listed,
   UsageError,
 } from './command.ts'
+import { plainFileFault } from './file-errors.ts'
 import { coloured, harmlessIo, jsonText } from './output.ts'
 import { incomplete, namedBy } from './command-words.ts'
 import { COMMANDS } from './commands.ts'
@@ -51,7 +52,7 @@ async function runCommand(
   const { options, args, called } = takesNames(command)
     ? await (await import('./references.ts')).resolveNames(command, given, api)
     : { ...given, called: (id: string) => id }
-  const code = await command.run({
+  const invocation: Invocation = {
     options,
     args,
     io,
@@ -64,8 +65,12 @@ async function runCommand(
     say: (text) => void (json || io.stderr.write(`${text}\n`)),
     started,
     pause: (ms) => setTimeout(ms),
-  })
-  return code ?? EXIT.ok
+  }
+  try {
+    return (await command.run(invocation)) ?? EXIT.ok
+  } catch (error) {
+    throw (await import('./option-errors.ts')).withOptions(error, command, given)
+  }
 }
 
 function failure(error: unknown): { code: number; text: string } {
@@ -77,7 +82,9 @@ function failure(error: unknown): { code: number; text: string } {
       code: error.code === 'keychain_locked' ? EXIT.keychain : EXIT.failed,
       text: error.message,
     }
-  return { code: EXIT.failed, text: error instanceof Error ? error.message : String(error) }
+  const { path, code, message } = error as NodeJS.ErrnoException
+  const text = typeof path === 'string' ? plainFileFault(path, code) : null
+  return { code: EXIT.failed, text: text ?? message }
 }
 
 function tellFailure(code: number, text: string, { stderr, env }: Io): number {

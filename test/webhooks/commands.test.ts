@@ -69,7 +69,10 @@ describe('wrong usage sends no request', () => {
       ['webhook create', '--url', 'a', '--url-file', 'b', '--type', 'x.*'],
       /either --url or --url-file/,
     ],
-    [['webhook create', '--url-file', '/nowhere', '--type', 'a'], /Cannot read the URL from/],
+    [
+      ['webhook create', '--url-file', '/nowhere', '--type', 'a'],
+      /--url-file: There is no file "\/nowhere"/,
+    ],
     [['webhook update', WEBHOOK], /Nothing to change was given/],
     [['webhook update', WEBHOOK, '--enable', '--pause'], /either --enable or --pause/],
   ]

@@ -3,10 +3,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as v from 'valibot'
 import { EventPage } from '../../api/live/page.ts'
-import { STREAM_EVENT } from '../../api/live/catalogue.ts'
+import { EVENT_TYPES, STREAM_EVENT } from '../../api/live/catalogue.ts'
 import { timeAt } from '../../api/fields.ts'
 import { StartError } from '../../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../command.ts'
+import { plainFileFault } from '../file-errors.ts'
 import { parseSeconds } from '../option-fields.ts'
 import { shown } from '../table.ts'
 
@@ -50,7 +51,9 @@ async function run(
     if (status !== 0)
       say(`${program} ended with ${signal ?? `status ${status}`} for ${event.type}.`)
   } catch (cause) {
-    throw new StartError('failed', `Cannot run ${program}: ${(cause as Error).message}.`, cause)
+    const { code, message } = cause as NodeJS.ErrnoException
+    const fault = plainFileFault(program, code) ?? `${message}.`
+    throw new StartError('failed', `Cannot run ${program}: ${fault}`, cause)
   }
 }
 
@@ -61,17 +64,24 @@ const noDaemon = () =>
   )
 
 /** Reads a page of events. */
-async function read(api: Api, query: Parameters<Api['events']['follow']>[0]) {
+export async function readEvents(api: Api, query: Parameters<Api['events']['follow']>[0]) {
   const { body } = await api.events.follow(query)
   return v.parse(EventPage, JSON.parse(Buffer.from(body as Uint8Array).toString()))
 }
+
+/** All types of events, one line for each kind. */
+const TYPES = [...Map.groupBy(EVENT_TYPES, (type) => type.split('.')[0]).values()]
+  .map((types) => `  ${types.join(', ')}`)
+  .join('\n')
 
 export const eventsCommand: Command = {
   usage:
     '[--follow] [--types TYPES] [--since EVENT|TIME|AGE] [--exec PROGRAM [-- ARGUMENT…]] [--json]',
   help: `
 Lists what changed on this daemon, oldest first: connections, members, checks of words, devices, tokens and more. The
-document of the API lists all types ("countersignd serve", then /api/v1/docs).
+types of events are:
+
+${TYPES}
 
   --follow         go on: show each event as it happens
   --types TYPES    only these types, separated by commas. "connection.*" means all that begin with "connection."
@@ -106,7 +116,7 @@ With --json and --follow, each event is one line of JSON.`,
       const items: Item[] = []
       let since = sinceOf(given ?? `${RECENT_S}`, Date.now())
       for (;;) {
-        const page = await read(api, { ...query, since, wait: 0 })
+        const page = await readEvents(api, { ...query, since, wait: 0 })
         items.push(...page.items)
         since = page.since
         if (page.items.length === 0) break
@@ -120,7 +130,7 @@ With --json and --follow, each event is one line of JSON.`,
       let since = sinceOf(given, Date.now())
       for (;;) {
         const begin = since === undefined ? {} : { since }
-        const page = await read(api, { ...query, ...begin, wait: WAIT_S })
+        const page = await readEvents(api, { ...query, ...begin, wait: WAIT_S })
         for (const event of page.items)
           if (program !== undefined) await run(program, args, { event, say })
           else io.stdout.write(`${json ? JSON.stringify(event) : lineOf(event)}\n`)

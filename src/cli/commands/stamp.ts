@@ -8,16 +8,8 @@ import { Refusal } from '../../crypto/refusal.ts'
 import type { StampFile } from '../../crypto/stamp.ts'
 import { AppError } from '../../errors.ts'
 import { type Command, UsageError } from '../command.ts'
+import { unreadable } from '../file-errors.ts'
 import { optionsOf, textField, valuesOf } from '../option-fields.ts'
-
-const UNREADABLE: Readonly<Record<string, (path: string) => string>> = {
-  ENOENT: (path) => `There is no file "${path}".`,
-  EISDIR: (path) => `"${path}" is a folder. Name one file.`,
-}
-
-/** Returns the error for a file that cannot be read. */
-const unreadable = (path: string, { code = '', message }: NodeJS.ErrnoException) =>
-  new UsageError(UNREADABLE[code]?.(path) ?? `"${path}" cannot be read: ${message}`)
 
 /**
  * Returns the bytes of a file.

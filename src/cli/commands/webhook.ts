@@ -4,7 +4,8 @@ import type { WebhookDelivery, WebhookTest } from '../../api/live/webhooks.ts'
 import { EXIT } from '../../errors.ts'
 import { byId } from '../by-id.ts'
 import { createCommand, deleteCommand, listCommand, updateCommand } from '../collection.ts'
-import { type Command, UsageError } from '../command.ts'
+import type { Command } from '../command.ts'
+import { unreadable } from '../file-errors.ts'
 import { eitherField, flagField, listField, textField } from '../option-fields.ts'
 import { shown, table } from '../table.ts'
 
@@ -16,7 +17,7 @@ function urlIn(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8').trim()
   } catch (cause) {
-    throw new UsageError(`Cannot read the URL from ${file} (${(cause as Error).message}).`)
+    throw unreadable(file, cause, 'url-file')
   }
 }
 

@@ -1,4 +1,4 @@
-/** The help, made from the table of commands, and the suggestions for a name that does not exist. */
+/** The help, made from the table of commands, and the suggestions for names that do not exist. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'

@@ -129,13 +129,13 @@ together with the devices, or a thief who reads the mail of the person has repla
  */
 async function compare({ io, withApi }: Invocation, id: string): Promise<string> {
   return withPrompt(io, async (prompt) => {
+    // Fetch the current keys, because the cached ones may be outdated.
+    const card = await withApi((api) => ofFollowed(() => api.trustCards.update({ id, body: {} })))
     if (!prompt.isTerminal)
       throw new AppError(
         'invalid_state',
         'Nothing was confirmed. Without a terminal, compare the safety number that "countersignd trust list" shows, then give it with --safety-number.',
       )
-    // Fetch the current keys, because the cached ones may be outdated.
-    const card = await withApi((api) => ofFollowed(() => api.trustCards.update({ id, body: {} })))
     const { safety_number } = card
     if (safety_number === null)
       throw new AppError(

@@ -7,6 +7,7 @@ import { EXIT } from '../../../errors.ts'
 import { byId, noSuch } from '../../by-id.ts'
 import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
 import { type Api, type Command, type Io, UsageError } from '../../command.ts'
+import { unreadable } from '../../file-errors.ts'
 import { textField } from '../../option-fields.ts'
 import { shown, table, typedName } from '../../table.ts'
 
@@ -66,9 +67,7 @@ Lists the members of the current organisation, newest first, including machine a
 async function addressesIn(file: string, { stdin }: Io): Promise<string[]> {
   const all = await (file === '-' ? text(Readable.from(stdin)) : readFile(file, 'utf8')).catch(
     (cause: unknown) => {
-      throw new UsageError(`--file: ${file} cannot be read. Check the path and the permissions.`, {
-        cause,
-      })
+      throw unreadable(file, cause, 'file')
     },
   )
   return all

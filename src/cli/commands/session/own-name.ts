@@ -54,7 +54,8 @@ export async function chooseName(
       return false
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'validation_failed')) throw error
-      io.stderr.write(`${shown(error.message)}\n`)
+      const [issue] = error.details.issues ?? []
+      io.stderr.write(`${shown(issue?.message ?? error.message)}\n`)
     }
   }
 }
