@@ -1,6 +1,6 @@
 /** Parses what follows the name of a command: options and arguments. */
 import { parseArgs } from 'node:util'
-import { suggestion, suggestionAfter } from './command-words.ts'
+import { suggestion, suggestionAfter } from './help/command-words.ts'
 import { type Command, type Invocation, UsageError } from './command.ts'
 
 const COMMON = {

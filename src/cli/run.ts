@@ -15,9 +15,9 @@ import {
   type Listed,
   UsageError,
 } from './command.ts'
-import { plainFileFault } from './file-errors.ts'
+import { plainFileFault } from './errors/file-errors.ts'
 import { coloured, harmlessIo, jsonText } from './output.ts'
-import { incomplete, namedBy } from './command-words.ts'
+import { incomplete, namedBy } from './help/command-words.ts'
 import { COMMANDS } from './commands.ts'
 import { parseCommand, requireComplete } from './parse.ts'
 import { versionFacts, versionLine } from '../runtime/version.ts'
@@ -32,7 +32,7 @@ const takesNames = ({ takes, takesMore, options = {} }: Command): boolean =>
  * @throws UsageError if they name nothing
  */
 async function tellHelp(words: readonly string[], { stdout }: Io): Promise<number> {
-  stdout.write(await (await import('./help.ts')).helpAbout(words))
+  stdout.write(await (await import('./help/help.ts')).helpAbout(words))
   return EXIT.ok
 }
 
@@ -69,7 +69,7 @@ async function runCommand(
   try {
     return (await command.run(invocation)) ?? EXIT.ok
   } catch (error) {
-    throw (await import('./option-errors.ts')).withOptions(error, command, given)
+    throw (await import('./errors/option-errors.ts')).withOptions(error, command, given)
   }
 }
 

@@ -7,7 +7,7 @@ import { EVENT_TYPES, STREAM_EVENT } from '../../api/live/catalogue.ts'
 import { timeAt } from '../../api/fields.ts'
 import { StartError } from '../../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../command.ts'
-import { plainFileFault } from '../file-errors.ts'
+import { plainFileFault } from '../errors/file-errors.ts'
 import { parseSeconds } from '../option-fields.ts'
 import { shown } from '../table.ts'
 

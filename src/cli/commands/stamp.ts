@@ -8,7 +8,7 @@ import { Refusal } from '../../crypto/refusal.ts'
 import type { StampFile } from '../../crypto/stamp.ts'
 import { AppError } from '../../errors.ts'
 import { type Command, UsageError } from '../command.ts'
-import { unreadable } from '../file-errors.ts'
+import { unreadable } from '../errors/file-errors.ts'
 import { optionsOf, textField, valuesOf } from '../option-fields.ts'
 
 /**

@@ -5,7 +5,7 @@ import { EXIT } from '../../errors.ts'
 import { byId } from '../by-id.ts'
 import { createCommand, deleteCommand, listCommand, updateCommand } from '../collection.ts'
 import type { Command } from '../command.ts'
-import { unreadable } from '../file-errors.ts'
+import { unreadable } from '../errors/file-errors.ts'
 import { eitherField, flagField, listField, textField } from '../option-fields.ts'
 import { shown, table } from '../table.ts'
 

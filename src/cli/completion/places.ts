@@ -4,7 +4,7 @@
  * They are generated from the command table.
  */
 import type { Command, Commands } from '../command.ts'
-import { TOPICS } from '../topics.ts'
+import { TOPICS } from '../help/topics.ts'
 
 /**
  * What a position accepts: a file name, the name of an item, one of several words, or a value

@@ -7,7 +7,7 @@ import { EXIT } from '../../../errors.ts'
 import { byId, noSuch } from '../../by-id.ts'
 import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
 import { type Api, type Command, type Io, UsageError } from '../../command.ts'
-import { unreadable } from '../../file-errors.ts'
+import { unreadable } from '../../errors/file-errors.ts'
 import { textField } from '../../option-fields.ts'
 import { shown, table, typedName } from '../../table.ts'
 

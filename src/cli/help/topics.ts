@@ -1,5 +1,5 @@
 /** The sections of `--help`, and what groups of commands are for. */
-import type { HelpSection } from './command.ts'
+import type { HelpSection } from '../command.ts'
 
 /** The sections of `--help`, in their order. */
 export const SECTIONS: Readonly<Record<HelpSection, string>> = {

@@ -1,7 +1,7 @@
 /** Finds the command or group that the first words of a command line name. */
-import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
-import { UsageError } from './command.ts'
-import { COMMANDS } from './commands.ts'
+import { didYouMean, nearestName } from '../../crypto/encoding/similar.ts'
+import { UsageError } from '../command.ts'
+import { COMMANDS } from '../commands.ts'
 
 /** Returns the names of the commands that begin with the words of a name and have more words. */
 export const commandsBelow = (name: string): string[] =>

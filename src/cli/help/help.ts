@@ -1,9 +1,9 @@
 /** The texts of `--help` and `help`. All are made from the table of commands. */
-import { EXIT } from '../errors.ts'
-import { versionLine } from '../runtime/version.ts'
+import { EXIT } from '../../errors.ts'
+import { versionLine } from '../../runtime/version.ts'
 import { commandsBelow, incomplete, namedBy } from './command-words.ts'
-import type { Command, HelpSection } from './command.ts'
-import { COMMANDS } from './commands.ts'
+import type { Command, HelpSection } from '../command.ts'
+import { COMMANDS } from '../commands.ts'
 import { SECTIONS, TOPICS } from './topics.ts'
 
 const EXIT_CODES: Readonly<Record<keyof typeof EXIT, string>> = {

@@ -1,5 +1,5 @@
 /** Errors of the API in the terms of the command line: commands and options instead of routes. */
-import { AppError } from '../errors.ts'
+import { AppError } from '../../errors.ts'
 
 /** A route, and the command that calls it, as messages name them together. */
 const ROUTE = /\b[A-Z]+ \/\S+ \(("countersignd [^"]+")\)/g

@@ -1,5 +1,5 @@
 /** Errors of files that the user named, in plain words. */
-import { UsageError } from './command.ts'
+import { UsageError } from '../command.ts'
 
 const FAULTS: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `There is no file "${path}".`,
