@@ -137,7 +137,7 @@ test('connection list filters by tag, favourite and state', async (t) => {
   assert.deepEqual(await listed('--state', 'ended'), [])
   assert.match(
     await ada.refused('connection', 'list', '--state', 'gone'),
-    /state\): Expected .*"ended"/,
+    /--state: "gone" is not pending, active or ended\./,
   )
   assert.deepEqual(await listed('--tag', 'work'), [id])
   assert.match(

@@ -40,7 +40,7 @@ test('groups are made, changed, filled and deleted', async (t) => {
   assert.match(await list(), / Sales +1 /)
   assert.match(
     await ada.refused('org', 'group', 'add', id, ada.id, ACCOUNT),
-    /member_ids\.1\): No member of the organisation has this id/,
+    /"acc_\w+": No member of the organisation has this id/,
   )
   const changed = await ada.json(
     'org',

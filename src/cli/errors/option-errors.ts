@@ -31,7 +31,15 @@ function optionOf(command: Command, { options }: Given, path: string): Typed | n
 }
 
 /** Returns the argument that set a field, by the usage line; null if none did. */
-function argumentOf({ usage }: Command, { args }: Given, path: string): Typed | null {
+function argumentOf(
+  { usage, takes = [], takesMore }: Command,
+  { args }: Given,
+  path: string,
+): Typed | null {
+  const [, index] = /\.(\d+)$/.exec(path) ?? []
+  const listed = index === undefined ? undefined : args[takes.length + Number(index)]
+  if (takesMore !== undefined && listed !== undefined)
+    return { name: inQuotes(shown(brief(listed))), value: '' }
   const words = [...usage.matchAll(/(?<![-\w])[A-Z]+(?![\w-])/g)].map(([word]) => word)
   const name = path.toUpperCase()
   const at = words.indexOf(name)
