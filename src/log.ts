@@ -16,11 +16,13 @@ const RANK = { error: 0, warn: 1, info: 2, debug: 3 } as const
 
 /**
  * Returns a value in the form in which it is logged. An AppError is expected, so its message is
- * enough. Other errors are logged with their stack.
+ * enough. Other errors are logged with their stack at level `debug`.
  */
-const plain = (value: unknown): unknown => {
+function plain(value: unknown, level: Level): unknown {
   if (value instanceof AppError) return `${value.code}: ${value.message}`
-  return value instanceof Error ? `${value.name}: ${value.message}\n${value.stack ?? ''}` : value
+  if (!(value instanceof Error)) return value
+  const stack = level === 'debug' ? `\n${value.stack ?? ''}` : ''
+  return `${value.name}: ${value.message}${stack}`
 }
 
 /** Names of fields that contain only credentials. */
@@ -45,7 +47,7 @@ export function newLog(level: Level, write: (line: string) => void): Log {
     if (RANK[at] > RANK[level]) return
     const given = typeof fields === 'function' ? fields() : fields
     const plainFields = Object.fromEntries(
-      Object.entries(given).map(([k, value]) => [k, plain(value)]),
+      Object.entries(given).map(([k, value]) => [k, plain(value, level)]),
     )
     const line = { time: new Date().toISOString(), level: at, event, ...plainFields }
     write(`${JSON.stringify(line, cut)}\n`)

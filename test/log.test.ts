@@ -37,9 +37,14 @@ for (const [i, level] of LEVELS.entries())
     )
   })
 
-test('an error is logged with its name, message and stack', () => {
-  const { cause } = JSON.parse(one({ cause: new TypeError('went wrong') })) as { cause: string }
-  assert.match(cause, /^TypeError: went wrong\n[\s\S]*log\.test\.ts/)
+test('an error is logged with its name and message, and at level debug with its stack', () => {
+  const cause = new TypeError('went wrong')
+  for (const level of ['debug', 'info'] as const) {
+    const [line = ''] = lines(level, (log) => log('error', 'event', { cause }))
+    const logged = (JSON.parse(line) as { cause: string }).cause
+    if (level === 'debug') assert.match(logged, /^TypeError: went wrong\n[\s\S]*log\.test\.ts/)
+    else assert.equal(logged, 'TypeError: went wrong')
+  }
 })
 
 const bytes = (n: number) => randomBytes(n)

@@ -13,9 +13,11 @@ import type { Config } from '../config/config.ts'
 import { AppError, StartError } from '../errors.ts'
 import { readPrivate } from '../keychain/private-file.ts'
 import type { Lock } from '../storage/lock.ts'
+import { shownError } from './errors/api-errors.ts'
 import type { Api, Io } from './command.ts'
 import type { DaemonConnection } from './daemon-connection.ts'
 import { daemonAt, requireSameVersion, holderAt } from './lock-owner.ts'
+import { logLinesOf } from './log-lines.ts'
 
 const PATIENCE_MS = 3_000
 
@@ -50,26 +52,6 @@ const WITHOUT_ACCOUNT: readonly Route[] = [rest.status, rest.verify, local.signI
   (group) => Object.values(group),
 )
 
-/**
- * Returns the error to show for an error that the user's token caused.
- * @param trusted whether the command line could do more without the token
- */
-function withRemedy(error: AppError, path: string, chosen: string, trusted: boolean): AppError {
-  if (trusted && error.code === 'forbidden' && path.startsWith('/local/'))
-    return new AppError(
-      'forbidden',
-      'An API token cannot be used for this command. Unset SVC_TOKEN and SVC_TOKEN_FILE.',
-      { cause: error },
-    )
-  if (error.code === 'invalid_token' && chosen.startsWith('csm_'))
-    return new AppError(
-      'invalid_token',
-      'The machine account’s token in SVC_TOKEN or SVC_TOKEN_FILE is wrong, expired or revoked. Get another one with "countersignd machine token --key-file FILE".',
-      { cause: error },
-    )
-  return error
-}
-
 /** Returns the calls of the REST and local tables. `send` sends their requests. */
 function apiOver(
   io: Io,
@@ -84,8 +66,9 @@ function apiOver(
       const isQuiet = request.route.lasting === true
       return await (isQuiet ? send(request) : waiting(send(request)))
     } catch (error) {
-      if (chosen === null || !(error instanceof AppError)) throw error
-      throw withRemedy(error, request.route.path, chosen, trusted)
+      throw error instanceof AppError
+        ? shownError(error, request.route.path, chosen, trusted)
+        : error
     }
   })
 }
@@ -121,7 +104,7 @@ async function here<T>(
   ])
   // Successes are not logged here, because the command itself reports them to the user.
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel
-  const log = newLog(level, (line) => void io.stderr.write(line))
+  const log = newLog(level, logLinesOf(io).write)
   const daemon = await openDaemon(config, log, lock)
   const token = chosen ?? daemon.token()
   let enrolled: Promise<void> | null = null

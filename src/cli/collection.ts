@@ -1,7 +1,7 @@
 /** Creates the commands that most collections have: list, create, update and delete. */
 import { every } from '../api/cursor.ts'
 import { byId } from './by-id.ts'
-import { type Api, type Command, type Invocation, type NamedKind, UsageError } from './command.ts'
+import type { Api, Command, NamedKind } from './command.ts'
 import { kindOf } from './kinds.ts'
 import { type LabelledAnswer, printLabelled } from './labels.ts'
 import {
@@ -85,11 +85,10 @@ export function listCommand<Item, Filters extends OptionFields, More = undefined
 export function createCommand<Item, Fields extends OptionFields, Needed extends keyof Fields>(of: {
   readonly usage: string
   readonly help: string
+  readonly examples?: Command['examples']
   readonly fields: Fields
   /** The fields that must be given. */
   readonly needed: readonly Needed[]
-  /** The arguments of a short example, for the message about what is missing. */
-  readonly example: string
   readonly work: (
     api: Api,
     body: FieldValues<Fields> & Required<Pick<FieldValues<Fields>, Needed>>,
@@ -98,23 +97,15 @@ export function createCommand<Item, Fields extends OptionFields, Needed extends 
   /** Returns a text about what the user can do next. */
   readonly next?: (item: Item) => string
 }): Command {
-  const { usage, help, fields, needed, example, work, shows, next } = of
-  function check({ options }: Pick<Invocation, 'options'>) {
-    const body = valuesOf(fields, options)
-    const missing = needed
-      .filter((name) => !Object.hasOwn(body, name))
-      .map((name) => `--${Object.keys(fields[name]?.options ?? {})[0]}`)
-    if (missing.length > 0)
-      throw new UsageError(
-        `Missing: ${new Intl.ListFormat('en-GB').format(missing)}. Example: countersignd ${example}`,
-      )
-  }
+  const { usage, help, examples = {}, fields, needed, work, shows, next } = of
   return {
     usage,
     help,
+    examples,
     options: optionsOf(fields),
+    needs: needed.map((name) => Object.keys(fields[name]!.options)),
     args: [0, 0],
-    check,
+    check: ({ options }) => void valuesOf(fields, options),
     async run(invocation) {
       const { options, withApi, say } = invocation
       const body = valuesOf(fields, options)

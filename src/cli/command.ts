@@ -87,14 +87,25 @@ export type Reference = NamedKind | readonly (NamedKind | 'address')[]
 
 /** The options of a command, as `parseArgs` accepts them. */
 export type CommandOptions = Readonly<
-  Record<string, ParseArgsOptionDescriptor & { readonly takes?: Reference }>
+  Record<
+    string,
+    ParseArgsOptionDescriptor & {
+      readonly takes?: Reference
+      /** The field of the request that the option sets (default: the field with its name). */
+      readonly sets?: string
+    }
+  >
 >
 
 export interface Command {
   /** The arguments after the command's name, as `--help` shows them. */
   readonly usage: string
   readonly help: string
+  /** Examples: what follows the name of the program, and what it does. */
+  readonly examples?: Readonly<Record<string, string>>
   readonly options?: CommandOptions
+  /** The options that must be given: one of each of these. */
+  readonly needs?: readonly (readonly string[])[]
   /** What each argument can name; null for an argument that is a text. */
   readonly takes?: readonly (Reference | null)[]
   /** What each argument after these can name. */
@@ -110,8 +121,13 @@ export interface Command {
   run(invocation: Invocation): Promise<number | void>
 }
 
+/** A section of `--help`. */
+export type HelpSection =
+  'calls' | 'people' | 'stamps' | 'account' | 'organisations' | 'scripts' | 'run' | 'help'
+
 /** A command in the table. Its module is loaded when the command is called. */
 export interface Listed {
+  readonly section: HelpSection
   readonly summary: string
   readonly load: () => Promise<Command>
 }

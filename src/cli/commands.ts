@@ -1,47 +1,48 @@
 /** The table of all commands. A command's module is loaded when the command is called. */
-import type { Command, Commands, Listed } from './command.ts'
+import type { Command, Commands, Listed, HelpSection } from './command.ts'
 
 /**
  * Returns the table entries of the commands in one module.
  * @param rows by command name: the name of the module's export, and the summary
  */
 function from<Export extends string>(
+  section: HelpSection,
   load: () => Promise<Readonly<Record<Export, Command>>>,
   rows: Readonly<Record<string, readonly [name: Export, summary: string]>>,
 ): Commands {
   const entries = Object.entries(rows).map(([command, [name, summary]]): [string, Listed] => [
     command,
-    { summary, load: async () => (await load())[name] },
+    { section, summary, load: async () => (await load())[name] },
   ])
   return Object.fromEntries(entries)
 }
 
 /**
- * The commands by name, in the order in which `--help` lists them.
+ * The commands by name, in the order in which `--help` lists them in their sections.
  *
  * A name has one to three words. Hidden commands are added below.
  */
 export const COMMANDS: Commands = {
-  ...from(() => import('./commands/serve.ts'), {
+  ...from('run', () => import('./commands/serve.ts'), {
     serve: ['serveCommand', 'Run the daemon'],
     server: ['serverCommand', 'Run an account server for many daemons'],
   }),
-  ...from(() => import('./commands/mcp.ts'), {
+  ...from('scripts', () => import('./commands/mcp.ts'), {
     mcp: ['mcpCommand', 'Serve the Model Context Protocol on standard input and output'],
   }),
-  ...from(() => import('./commands/status.ts'), {
+  ...from('run', () => import('./commands/status.ts'), {
     status: ['statusCommand', 'Show the state of the daemon'],
   }),
-  ...from(() => import('./commands/publish.ts'), {
+  ...from('run', () => import('./commands/publish.ts'), {
     publish: ['publishCommand', 'Explain and check how others can open your links'],
   }),
-  ...from(() => import('./commands/health.ts'), {
+  ...from('run', () => import('./commands/health.ts'), {
     health: [
       'healthCommand',
       'Check whether the daemon answers, for monitors and service managers',
     ],
   }),
-  ...from(() => import('./commands/service.ts'), {
+  ...from('run', () => import('./commands/service.ts'), {
     'service install': [
       'serviceInstall',
       'Install the daemon as a service of this user or of the whole machine',
@@ -54,33 +55,34 @@ export const COMMANDS: Commands = {
     ],
   }),
   completion: {
+    section: 'run',
     summary: 'Print a completion script for a shell',
     load: async () => (await import('./commands/completion.ts')).completionCommand(COMMANDS),
   },
-  ...from(() => import('./commands/doctor.ts'), {
+  ...from('run', () => import('./commands/doctor.ts'), {
     doctor: ['doctorCommand', 'Check this installation and show a remedy for each problem'],
   }),
-  ...from(() => import('./commands/audit.ts'), {
+  ...from('run', () => import('./commands/audit.ts'), {
     'audit verify': ['auditVerify', 'Check that the audit log was not changed'],
   }),
-  ...from(() => import('./commands/backup.ts'), {
+  ...from('run', () => import('./commands/backup.ts'), {
     backup: ['backupCommand', 'Write an encrypted backup of this device to a file'],
     restore: ['restoreCommand', 'Restore a backup into a new state folder'],
   }),
-  ...from(() => import('./commands/status.ts'), {
+  ...from('run', () => import('./commands/status.ts'), {
     sync: ['syncCommand', 'Fetch new data and upload the new data of this device'],
   }),
-  ...from(() => import('./commands/session/login.ts'), {
+  ...from('account', () => import('./commands/session/login.ts'), {
     login: ['loginCommand', 'Sign this device in'],
     logout: ['logoutCommand', 'Revoke this device and delete its data'],
   }),
-  ...from(() => import('./commands/session/account.ts'), {
+  ...from('account', () => import('./commands/session/account.ts'), {
     whoami: ['whoamiCommand', 'Show who is signed in'],
   }),
-  ...from(() => import('./commands/session/reset.ts'), {
+  ...from('account', () => import('./commands/session/reset.ts'), {
     reset: ['resetCommand', 'Recover an account after all its devices were lost'],
   }),
-  ...from(() => import('./commands/session/recovery.ts'), {
+  ...from('account', () => import('./commands/session/recovery.ts'), {
     'recovery create': [
       'recoveryCreate',
       'Create a recovery key: 24 words on paper, in case all devices are lost',
@@ -90,10 +92,10 @@ export const COMMANDS: Commands = {
       'Dismiss the notice about a recovery key that you set yourself',
     ],
   }),
-  ...from(() => import('./commands/session/account.ts'), {
+  ...from('account', () => import('./commands/session/account.ts'), {
     'account delete': ['accountDelete', 'Delete the account and everything in it permanently'],
   }),
-  ...from(() => import('./commands/session/device.ts'), {
+  ...from('account', () => import('./commands/session/device.ts'), {
     'device list': ['deviceList', 'List the devices of the account'],
     'device approve': [
       'deviceApprove',
@@ -104,7 +106,7 @@ export const COMMANDS: Commands = {
     'session list': ['sessionList', 'List the sessions of the account'],
     'session end': ['sessionEnd', 'End the session of another device'],
   }),
-  ...from(() => import('./commands/profile.ts'), {
+  ...from('account', () => import('./commands/profile.ts'), {
     'email list': ['emailList', 'List the e-mail addresses of the account'],
     'email add': ['emailAdd', 'Add an e-mail address and confirm it with a mailed link'],
     profile: ['profileCommand', 'Show your profile'],
@@ -112,23 +114,30 @@ export const COMMANDS: Commands = {
     preferences: ['preferencesCommand', 'Show your preferences'],
     'preferences set': ['preferencesSet', 'Change your preferences'],
   }),
-  ...from(() => import('./commands/connections/verify.ts'), {
-    verify: ['verifyCommand', 'Check the three words of a caller'],
-  }),
-  ...from(() => import('./commands/connections/call.ts'), {
+  ...from('calls', () => import('./commands/connections/call.ts'), {
     call: ['callCommand', 'Go through a call step by step, as the caller or the person called'],
   }),
-  ...from(() => import('./commands/connections/code.ts'), {
+  ...from('calls', () => import('./commands/connections/verify.ts'), {
+    verify: ['verifyCommand', 'Check the three words of a caller'],
+  }),
+  ...from('calls', () => import('./commands/connections/code.ts'), {
     code: ['codeCommand', 'Show your words for everyone, for a connection or for a guest'],
   }),
-  ...from(() => import('./commands/connections/connection.ts'), {
+  ...from('people', () => import('./commands/connections/guest.ts'), {
+    'guest list': ['guestList', 'List guest codes'],
+    'guest create': ['guestCreate', 'Create a guest code and show its link once'],
+    'guest qr': ['guestQr', 'Show the link of a guest code as a QR code'],
+    'guest revoke': ['guestRevoke', 'Revoke a guest code'],
+    'guest send': ['guestSend', 'Send the link of a guest code by mail'],
+  }),
+  ...from('people', () => import('./commands/connections/connection.ts'), {
     'connection list': ['connectionList', 'List connections'],
     'connection create': ['connectionCreate', 'Create a connection'],
     'connection show': ['connectionShow', 'Show one connection'],
     'connection favorite': ['connectionFavorite', 'Mark a connection as a favourite'],
     'connection rename': ['connectionRename', 'Rename a connection'],
   }),
-  ...from(() => import('./commands/connections/connection-members.ts'), {
+  ...from('people', () => import('./commands/connections/connection-members.ts'), {
     'connection members': ['connectionMembers', 'List who is in a connection'],
     'connection remove-member': [
       'connectionRemoveMember',
@@ -144,7 +153,7 @@ export const COMMANDS: Commands = {
       'Delete a connection; if its only owner does, it ends for all members',
     ],
   }),
-  ...from(() => import('./commands/connections/invite.ts'), {
+  ...from('people', () => import('./commands/connections/invite.ts'), {
     invite: ['inviteCommand', 'Invite a person to a connection'],
     'invite list': ['inviteList', 'List invitations, received and sent'],
     'invite contacts': ['inviteContacts', 'List first contacts by four words'],
@@ -152,7 +161,7 @@ export const COMMANDS: Commands = {
     'invite decline': ['inviteDecline', 'Decline an invitation'],
     'invite withdraw': ['inviteWithdraw', 'Withdraw an invitation that was sent'],
   }),
-  ...from(() => import('./commands/tag.ts'), {
+  ...from('people', () => import('./commands/tag.ts'), {
     'tag list': ['tagList', 'List your tags'],
     'tag create': ['tagCreate', 'Create a tag'],
     'tag update': ['tagUpdate', 'Rename a tag or change its colour'],
@@ -160,17 +169,17 @@ export const COMMANDS: Commands = {
     'tag assign': ['tagAssign', 'Add a tag to a connection'],
     'tag unassign': ['tagUnassign', 'Remove a tag from a connection'],
   }),
-  ...from(() => import('./commands/preset.ts'), {
+  ...from('people', () => import('./commands/preset.ts'), {
     'preset list': ['presetList', 'List presets: settings for new connections'],
     'preset create': ['presetCreate', 'Create a preset'],
     'preset update': ['presetUpdate', 'Change a preset'],
     'preset delete': ['presetDelete', 'Delete a preset'],
     'preset default': ['presetDefault', 'Choose the default preset, or have none'],
   }),
-  ...from(() => import('./commands/connections/connection.ts'), {
+  ...from('people', () => import('./commands/connections/connection.ts'), {
     rotate: ['rotateCommand', 'Give a connection a new secret'],
   }),
-  ...from(() => import('./commands/connections/trust.ts'), {
+  ...from('people', () => import('./commands/connections/trust.ts'), {
     'trust list': ['trustList', 'List the people you follow, and whether their keys changed'],
     'trust follow': ['trustFollow', 'Follow a person, to learn when their keys change'],
     'trust confirm': ['trustConfirm', 'Confirm the keys of a person by the safety number'],
@@ -187,14 +196,7 @@ export const COMMANDS: Commands = {
       'Show figures about the people you follow and about your checks of words',
     ],
   }),
-  ...from(() => import('./commands/connections/guest.ts'), {
-    'guest list': ['guestList', 'List guest codes'],
-    'guest create': ['guestCreate', 'Create a guest code and show its link once'],
-    'guest qr': ['guestQr', 'Show the link of a guest code as a QR code'],
-    'guest revoke': ['guestRevoke', 'Revoke a guest code'],
-    'guest send': ['guestSend', 'Send the link of a guest code by mail'],
-  }),
-  ...from(() => import('./commands/organisations/members.ts'), {
+  ...from('people', () => import('./commands/organisations/members.ts'), {
     'external list': [
       'externalList',
       'List external members: people without an account, for guest codes',
@@ -202,18 +204,18 @@ export const COMMANDS: Commands = {
     'external create': ['externalCreate', 'Add an external member: a person without an account'],
     'external delete': ['externalDelete', 'Delete an external member and revoke their guest codes'],
   }),
-  ...from(() => import('./commands/log.ts'), {
+  ...from('calls', () => import('./commands/log.ts'), {
     log: ['logCommand', 'Show what happened in the last days: checks of words, people, devices'],
   }),
-  ...from(() => import('./commands/events.ts'), {
+  ...from('scripts', () => import('./commands/events.ts'), {
     events: ['eventsCommand', 'Show what changes, as it happens'],
   }),
-  ...from(() => import('./commands/notification.ts'), {
+  ...from('account', () => import('./commands/notification.ts'), {
     'notification list': ['notificationList', 'List notifications'],
     'notification read': ['notificationRead', 'Mark notifications as read'],
     'notification delete': ['notificationDelete', 'Delete notifications'],
   }),
-  ...from(() => import('./commands/connections/link.ts'), {
+  ...from('people', () => import('./commands/connections/link.ts'), {
     'link list': ['linkList', 'List open links'],
     'link create': [
       'linkCreate',
@@ -234,34 +236,34 @@ export const COMMANDS: Commands = {
     ],
     'link decline': ['linkDecline', 'Decline a request'],
   }),
-  ...from(() => import('./commands/stamp.ts'), {
+  ...from('stamps', () => import('./commands/stamp.ts'), {
     stamp: ['stampCommand', 'Sign a file on this device'],
   }),
-  ...from(() => import('./commands/stamp-verify.ts'), {
+  ...from('stamps', () => import('./commands/stamp-verify.ts'), {
     'stamp verify': ['stampVerify', 'Check a stamp offline'],
   }),
-  ...from(() => import('./commands/assistant.ts'), {
+  ...from('help', () => import('./commands/assistant.ts'), {
     ask: ['askCommand', 'Ask the assistant; if there is none, the handbook answers'],
     feedback: ['feedbackCommand', 'Send feedback to the operator of the account server'],
   }),
-  ...from(() => import('./commands/export.ts'), {
+  ...from('account', () => import('./commands/export.ts'), {
     export: ['exportCommand', 'Export all data that the account server stores about you'],
     'export list': ['exportList', 'List exports'],
     'export download': ['exportDownload', 'Download a finished export'],
     'export delete': ['exportDelete', 'Delete all exports from the account server'],
   }),
-  ...from(() => import('./commands/organisations/organisations.ts'), {
+  ...from('organisations', () => import('./commands/organisations/organisations.ts'), {
     'org list': ['orgList', 'List the organisations that you are in'],
     'org create': ['orgCreate', 'Create an organisation'],
     'org use': ['orgUse', 'Choose the current organisation of this device'],
   }),
-  ...from(() => import('./commands/organisations/members.ts'), {
+  ...from('organisations', () => import('./commands/organisations/members.ts'), {
     'org members': ['orgMembersCommand', 'List the members of the current organisation'],
     'org invite': ['orgInvite', 'Invite people to the current organisation'],
     'org activate': ['orgActivate', 'Activate a suspended member or an invited address'],
     'org suspend': ['orgSuspend', 'Suspend a member or an invitation'],
   }),
-  ...from(() => import('./commands/organisations/groups.ts'), {
+  ...from('organisations', () => import('./commands/organisations/groups.ts'), {
     'org group list': ['groupList', 'List the groups of the current organisation'],
     'org group create': ['groupCreate', 'Create a group'],
     'org group update': ['groupUpdate', 'Rename a group or change its description'],
@@ -269,7 +271,7 @@ export const COMMANDS: Commands = {
     'org group add': ['groupAdd', 'Add members to a group'],
     'org group remove': ['groupRemove', 'Remove members from a group'],
   }),
-  ...from(() => import('./commands/organisations/activity.ts'), {
+  ...from('organisations', () => import('./commands/organisations/activity.ts'), {
     'org activity': ['orgActivityCommand', 'List the events in the current organisation'],
     'org summary': [
       'orgSummary',
@@ -278,7 +280,7 @@ export const COMMANDS: Commands = {
     'org dashboard': ['orgDashboard', 'Show the totals of the current organisation'],
     'org trends': ['orgTrends', 'Show the number of events by day or week'],
   }),
-  ...from(() => import('./commands/organisations/alerts.ts'), {
+  ...from('organisations', () => import('./commands/organisations/alerts.ts'), {
     'org alert list': [
       'alertList',
       'List the alerts of the current organisation and when they last fired',
@@ -290,18 +292,18 @@ export const COMMANDS: Commands = {
     'org alert update': ['alertUpdate', 'Change an alert, or switch it on or off'],
     'org alert delete': ['alertDelete', 'Delete an alert'],
   }),
-  ...from(() => import('./commands/session/machine.ts'), {
+  ...from('scripts', () => import('./commands/session/machine.ts'), {
     'machine create': ['machineCreate', 'Create a machine account and its key file'],
   }),
-  ...from(() => import('./commands/session/machine-token.ts'), {
+  ...from('scripts', () => import('./commands/session/machine-token.ts'), {
     'machine token': ['machineToken', 'Get an API token for a machine account with its key'],
   }),
-  ...from(() => import('./commands/token.ts'), {
+  ...from('scripts', () => import('./commands/token.ts'), {
     'token list': ['tokenList', 'List API tokens'],
     'token create': ['tokenCreate', 'Create an API token and show it once'],
     'token revoke': ['tokenRevoke', 'Revoke an API token immediately'],
   }),
-  ...from(() => import('./commands/webhook.ts'), {
+  ...from('scripts', () => import('./commands/webhook.ts'), {
     'webhook list': ['webhookList', 'List webhooks: URLs to which the daemon sends events'],
     'webhook create': ['webhookCreate', 'Create a webhook and show its secret once'],
     'webhook update': ['webhookUpdate', 'Change a webhook, pause it or let it continue'],
@@ -315,10 +317,12 @@ export const COMMANDS: Commands = {
 const hide = (name: string, value: Listed) => Object.defineProperty(COMMANDS, name, { value })
 
 hide('purge-apart', {
+  section: 'run',
   summary: 'Empty the state folder of another user, as that user',
   load: async () => (await import('./commands/purge.ts')).purgeApartCommand,
 })
 hide('complete-names', {
+  section: 'run',
   summary: 'Print names for completion',
   load: async () => (await import('./commands/complete-names.ts')).completeNamesCommand(COMMANDS),
 })

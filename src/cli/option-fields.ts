@@ -122,7 +122,11 @@ export function eitherField<A, B>(one: OptionField<A>, other: OptionField<B>): O
 
 /** Returns the options of fields. */
 export const optionsOf = (fields: OptionFields): CommandOptions =>
-  Object.assign({}, ...Object.values(fields).map(({ options }) => options))
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([sets, { options }]) =>
+      Object.entries(options).map(([name, option]) => [name, { ...option, sets }]),
+    ),
+  )
 
 /**
  * Returns the fields that the given options set.

@@ -6,6 +6,7 @@
  */
 import { StringDecoder } from 'node:string_decoder'
 import type { Io } from './command.ts'
+import { logLinesOf } from './log-lines.ts'
 
 export interface Prompt {
   readonly isTerminal: boolean
@@ -59,7 +60,8 @@ function typedInto(line: string, text: string): { line: string | null; rest: str
 }
 
 /** Opens a prompt. Standard input is not read before the first question. */
-export function openPrompt({ stdin, stderr }: Io): Prompt {
+export function openPrompt(io: Io): Prompt {
+  const { stdin, stderr } = io
   const isTerminal = stdin.isTTY === true
   let source: AsyncGenerator<string, void> | null = null
   /** Input that has not been returned as a line. */
@@ -98,13 +100,23 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
     }
   }
 
-  async function ask(question: string): Promise<string | null> {
-    if (isTerminal) stderr.write(question)
-    const answer = await line()
-    // On a terminal, the cursor is after the question.
-    if (answer === null && isTerminal) stderr.write('\n')
-    return answer
+  /** Shows a question at a terminal and reads the answer. Until then, lines of the log wait. */
+  async function answerTo(question: string, read: () => Promise<string | null>) {
+    const release = logLinesOf(io).hold()
+    let answer: string | null = null
+    try {
+      stderr.write(question)
+      answer = await read()
+      return answer
+    } finally {
+      // The cursor is after the question, unless the terminal echoed the Enter key.
+      if (answer === null || read === unseenLine) stderr.write('\n')
+      release()
+    }
   }
+
+  const ask = (question: string): Promise<string | null> =>
+    isTerminal ? answerTo(question, line) : line()
 
   return {
     isTerminal,
@@ -115,11 +127,9 @@ export function openPrompt({ stdin, stderr }: Io): Prompt {
       // the question.
       stdin.setRawMode(true)
       try {
-        stderr.write(question)
-        return await unseenLine()
+        return await answerTo(question, unseenLine)
       } finally {
         stdin.setRawMode(false)
-        stderr.write('\n')
       }
     },
     async close() {

@@ -3,13 +3,14 @@ import type { Log } from '../log.ts'
 
 /**
  * The code of the watchdog thread. It is passed as text, so it can refer only to `workerData`: how
- * long the process may still run, in milliseconds.
+ * long the process may still run, in milliseconds, and the line that it logs.
  */
 function watch(): void {
   const { workerData } = process.getBuiltinModule('node:worker_threads')
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, workerData as number)
+  const { ms, line } = workerData as { ms: number; line: string }
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
   const { writeSync } = process.getBuiltinModule('node:fs')
-  writeSync(2, '{"level":"warn","event":"stopped while the event loop was held up"}\n')
+  writeSync(2, line)
   process.kill(process.pid, 'SIGKILL')
 }
 
@@ -17,10 +18,10 @@ function watch(): void {
  * Ends this process after a time, even if its event loop is blocked then: timers run only on the
  * event loop, so a separate thread waits. The thread does not keep the process alive.
  */
-function endAfter(ms: number): void {
+function endAfter(ms: number, line: string): void {
   // Loaded here, because only a stop needs it.
   const { Worker } = process.getBuiltinModule('node:worker_threads')
-  const options = { eval: true, env: {}, execArgv: [], workerData: ms }
+  const options = { eval: true, env: {}, execArgv: [], workerData: { ms, line } }
   new Worker(`(${watch.toString()})()`, options).unref()
 }
 
@@ -32,6 +33,9 @@ function endAfter(ms: number): void {
  */
 const LONGEST_MS = 15_000
 
+/** The event that the watchdog thread logs. */
+const OVERDUE = 'stopped while the event loop was held up'
+
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /** The watchdog thread ends the process a little later than the timer of `stop` would. */
@@ -42,12 +46,14 @@ export const OVERDUE_MS = LONGEST_MS + 500
  *
  * If the process still runs `overdueMs` after the first signal, for example because the event loop
  * was blocked since, a thread ends it.
+ * @param isText whether the log consists of lines of text, and not of JSON lines
  */
-export const askedToStop = (overdueMs = OVERDUE_MS): Promise<void> =>
+export const askedToStop = (overdueMs = OVERDUE_MS, isText = false): Promise<void> =>
   new Promise((resolve) => {
     const asked = () => {
       for (const signal of SIGNALS) process.off(signal, asked)
-      endAfter(overdueMs)
+      const line = isText ? `warn: ${OVERDUE}` : JSON.stringify({ level: 'warn', event: OVERDUE })
+      endAfter(overdueMs, `${line}\n`)
       resolve()
     }
     for (const signal of SIGNALS) process.on(signal, asked)

@@ -91,6 +91,17 @@ interface Daemon {
   close(): Promise<void>
 }
 
+/** The question for the name of an embedded account. */
+interface NameQuestion {
+  /** Returns whether the user has not declined to have a name. */
+  isOpen(): boolean
+  /** Stores that the user declined to have a name. */
+  decline(): void
+}
+
+/** The name of the row in `meta` for a user who declined to have a name. */
+const NAME_DECLINED = 'name_declined'
+
 interface Opened extends Daemon {
   readonly backend: Backend
   readonly deviceSession: DeviceSession
@@ -107,6 +118,8 @@ interface Opened extends Daemon {
   readonly logStory: () => () => void
   /** Shows the events from now on on the desktop. Returns a function that ends this. */
   readonly showOnDesktop: () => Promise<() => void>
+  /** Whether the user is asked for a name; null if the account is not embedded. */
+  readonly nameQuestion: NameQuestion | null
   /**
    * Begins to deliver events to webhooks.
    * @param ports the ports on which this daemon listens
@@ -310,6 +323,13 @@ export async function openDaemon(
       flush: () => tokens.flush(),
       endStreams: () => stopping.abort(),
       logStory: () => logStory(state.events, log),
+      nameQuestion:
+        backend.enrol === null
+          ? null
+          : {
+              isOpen: () => state.meta.get(NAME_DECLINED) !== true,
+              decline: () => state.meta.set(NAME_DECLINED, true),
+            },
       async showOnDesktop() {
         const { showOnDesktop } = await import('../desktop/index.ts')
         return showOnDesktop({ events: state.events, deviceSession, now, log })
@@ -347,7 +367,7 @@ export async function openDaemon(
  * one.
  * @returns `accountAddress`: the account server's address; null if there is no embedded account
  *   server. `isSignedIn`: whether there is an account, or credentials with which the daemon may
- *   sign in by itself
+ *   sign in by itself. `nameQuestion`: null if the account is not embedded
  */
 export async function serve(
   config: Config,
@@ -357,6 +377,7 @@ export async function serve(
   address: string
   accountAddress: string | null
   isSignedIn: boolean
+  nameQuestion: NameQuestion | null
   close(): Promise<void>
 }> {
   const daemon = await openDaemon(config, log, lock)
@@ -460,7 +481,7 @@ export async function serve(
       }
     }, FLUSH_MS)
     const isSignedIn = deviceSession.identity() !== null || credentialsDir !== null
-    return { address, accountAddress, isSignedIn, close }
+    return { address, accountAddress, isSignedIn, nameQuestion: daemon.nameQuestion, close }
   } catch (error) {
     enrolled.reject(error)
     await close()

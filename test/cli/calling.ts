@@ -3,9 +3,9 @@
  * state folder.
  */
 import { setImmediate } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { AmbiguousNameError, type Api, type Command } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
+import { parseCommand, requireComplete } from '../../src/cli/parse.ts'
 import { resolveNames } from '../../src/cli/references.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
@@ -21,12 +21,11 @@ export async function call(
 ): Promise<CommandResult> {
   const { result, io } = streams(more)
   const command = (await COMMANDS[name]?.load()) as Command
-  const options = { json: { type: 'boolean' as const }, ...command.options }
-  const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
-  const json = values['json'] === true
+  const given = parseCommand(name, command, args)
+  const json = given.options['json'] === true
   const env = { HOME: '/', ...more.env }
   try {
-    const given = { options: values as Record<string, string | boolean>, args: positionals }
+    requireComplete(name, command, given)
     command.check?.(given)
     const resolved = await resolveNames(command, given, (work) => work(api as Api))
     const code = await command.run({

@@ -239,7 +239,7 @@ describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
     [['org invite'], /Give at least one e-mail address, or --file/],
     [['org invite', '--file', '-'], /Give at least one e-mail address, or --file/],
-    [['org invite', '--file', '/nowhere/at/all'], /\/nowhere\/at\/all cannot be read/],
+    [['org invite', '--file', '/nowhere/at/all'], /--file: There is no file "\/nowhere\/at\/all"/],
     [
       ['org invite', 'ada@example.org', '--role', 'king'],
       /--role must be one of: owner, admin, member/,

@@ -78,7 +78,7 @@ test('presets are made, set as default, used by new connections, changed and del
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['preset create', '--favorite'], /Missing: --name\. Example: countersignd preset create/],
+    [['preset create', '--favorite'], /Missing: --name\. /],
     [['preset create', '--name', 'x', '--expires-in', 'soon'], /--expires-in must be a duration/],
     [['preset update', PRESET], /Nothing to change was given/],
     [['preset update', PRESET, '--favorite', '--no-favorite'], /--favorite or --no-favorite/],

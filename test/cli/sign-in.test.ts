@@ -84,11 +84,11 @@ describe('login of a first device', () => {
   })
 
   for (const [args, says] of [
-    [['login'], /Give --email/],
+    [['login'], /Missing: --email or --machine/],
     [['login', '--email', EMAIL, '--machine'], /Omit --email/],
     [['login', '--email', EMAIL, '--key-file', 'x'], /--key-file can only be used with --machine/],
     [['login', '--machine'], /Give --key-file with the key file of the machine account/],
-    [['reset'], /Give --email/],
+    [['reset'], /Missing: --email or --machine/],
   ] as const)
     it(`${args.join(' ')}: wrong usage, without a question`, async (t) => {
       const { api } = await setUp(t)

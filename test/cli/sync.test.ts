@@ -5,6 +5,13 @@ import type { Api } from '../../src/cli/command.ts'
 import { EXIT } from '../../src/errors.ts'
 import { call } from './calling.ts'
 
+/** A daemon without new events. */
+const events = {
+  follow: async () => ({
+    body: Buffer.from(JSON.stringify({ items: [], since: `evt_${'0'.repeat(26)}` })),
+  }),
+}
+
 const REPORT = {
   started_at: '',
   finished_at: '',
@@ -30,6 +37,7 @@ describe('sync', () => {
             return { last_sync: REPORT }
           },
         },
+        events,
         status: { read: async () => ({ notices: [] }) },
       } as unknown as Partial<Api>
       const { code, err } = await call(api, ['sync', ...options])
@@ -39,6 +47,7 @@ describe('sync', () => {
   it('shows the notices of this device', async () => {
     const api = {
       sync: { run: async () => ({ last_sync: REPORT }) },
+      events,
       status: { read: async () => ({ notices: ['One.', 'Two.'] }) },
     } as unknown as Partial<Api>
     assert.equal((await call(api, ['sync'])).err, 'One.\nTwo.\n')

@@ -57,8 +57,8 @@ test('tags are made, listed, changed, assigned, unassigned and deleted', async (
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], says: RegExp][] = [
-    [['tag create'], /Missing: --name\. Example: countersignd tag create --name/],
-    [['tag create', '--color', '#000000'], /Missing: --name\./],
+    [['tag create'], /Missing: --name\. /],
+    [['tag create', '--color', '#000000'], /Missing: --name\. /],
     [['tag update', TAG], /Nothing to change was given/],
     [['tag update', TAG, '--color', '#000000', '--no-color'], /either --color or --no-color/],
     [['tag delete', CONNECTION], /There is no tag with this id/],

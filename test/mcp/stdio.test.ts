@@ -102,7 +102,7 @@ describe('countersignd mcp', () => {
   it('an unknown scope is wrong usage', async (t) => {
     const { code, stdout, stderr } = await countersignd(['mcp', '--scope', 'all'], freshFolder(t))
     assert.deepEqual([code, stdout], [EXIT.usage, ''])
-    assert.match(stderr, /--scope must be read, write or full, not "all"/)
+    assert.match(stderr, /--scope: "all" is not read, write or full/)
   })
 
   const scopes: [args: string[], tool: string, refused: boolean][] = [

@@ -63,13 +63,16 @@ test('a sign-out deletes all webhooks', async (t) => {
 
 describe('wrong usage sends no request', () => {
   const cases: [words: [name: string, ...args: string[]], message: RegExp][] = [
-    [
-      ['webhook create', '--type', 'token.*'],
-      /Missing: --url\. Example: countersignd webhook create/,
-    ],
+    [['webhook create', '--type', 'token.*'], /Missing: --url or --url-file\. /],
     [['webhook create', '--url', 'https://example.org/'], /Missing: --type\. /],
-    [['webhook create', '--url', 'a', '--url-file', 'b'], /either --url or --url-file/],
-    [['webhook create', '--url-file', '/nowhere', '--type', 'a'], /Cannot read the URL from/],
+    [
+      ['webhook create', '--url', 'a', '--url-file', 'b', '--type', 'x.*'],
+      /either --url or --url-file/,
+    ],
+    [
+      ['webhook create', '--url-file', '/nowhere', '--type', 'a'],
+      /--url-file: There is no file "\/nowhere"/,
+    ],
     [['webhook update', WEBHOOK], /Nothing to change was given/],
     [['webhook update', WEBHOOK, '--enable', '--pause'], /either --enable or --pause/],
   ]

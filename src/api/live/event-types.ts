@@ -23,4 +23,4 @@ export const TYPES_WITHOUT_ORGANISATIONS = [
 
 /** Returns the message for a choice that matches no type. */
 export const noSuchType = (wanted: string): string =>
-  `There are no events of the type "${wanted}". The document /api/v1/openapi.json lists all types.`
+  `There are no events of the type "${wanted}". GET /api/v1/openapi.json ("countersignd events --help") lists all types.`

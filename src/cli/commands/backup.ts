@@ -111,6 +111,10 @@ The backup does not contain outgoing mail. If the account database is in Postgre
 either: back it up with the tools of PostgreSQL.
 
   --passphrase-file FILE   read the passphrase from this file of mode 0600 (default: you type it twice)`,
+  examples: {
+    'backup countersign.backup': 'ask for a passphrase, and write the backup',
+    'backup countersign.backup --passphrase-file FILE': 'in a script',
+  },
   options: PASSPHRASE_OPTION,
   args: [1, 1],
   async run(invocation) {
@@ -192,6 +196,9 @@ A device must never run in two places. Before you start the restored daemon, sto
 Changes made after the backup are lost. In particular, tokens that were revoked after the backup are valid again.
 
   --passphrase-file FILE   read the passphrase from this file of mode 0600 (default: you type it)`,
+  examples: {
+    'restore countersign.backup': 'restore it into a new state folder',
+  },
   options: PASSPHRASE_OPTION,
   args: [1, 1],
   async run(invocation) {

@@ -1,10 +1,12 @@
 /** The command that shows what changes, as it happens. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { EVENT_TYPES } from '../../api/live/catalogue.ts'
 import { timeAt } from '../../api/fields.ts'
 import { StartError } from '../../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../command.ts'
 import { type EventItem, followEvents, isGap, readEvents } from '../event-pages.ts'
+import { plainFileFault } from '../errors/file-errors.ts'
 import { parseSeconds } from '../option-fields.ts'
 import { shown } from '../table.ts'
 
@@ -45,16 +47,25 @@ async function run(
     if (status !== 0)
       say(`${program} ended with ${signal ?? `status ${status}`} for ${event.type}.`)
   } catch (cause) {
-    throw new StartError('failed', `Cannot run ${program}: ${(cause as Error).message}.`, cause)
+    const { code, message } = cause as NodeJS.ErrnoException
+    const fault = plainFileFault(program, code) ?? `${message}.`
+    throw new StartError('failed', `Cannot run ${program}: ${fault}`, cause)
   }
 }
+
+/** All types of events, one line for each kind. */
+const TYPES = [...Map.groupBy(EVENT_TYPES, (type) => type.split('.')[0]).values()]
+  .map((types) => `  ${types.join(', ')}`)
+  .join('\n')
 
 export const eventsCommand: Command = {
   usage:
     '[--follow] [--types TYPES] [--since EVENT|TIME|AGE] [--exec PROGRAM [-- ARGUMENT…]] [--json]',
   help: `
 Lists what changed on this daemon, oldest first: connections, members, checks of words, devices, tokens and more. The
-document of the API lists all types ("countersignd serve", then /api/v1/docs).
+types of events are:
+
+${TYPES}
 
   --follow         go on: show each event as it happens
   --types TYPES    only these types, separated by commas. "connection.*" means all that begin with "connection."
@@ -64,6 +75,10 @@ document of the API lists all types ("countersignd serve", then /api/v1/docs).
                    line of JSON on its standard input. Write the program's own arguments after "--"
 
 With --json and --follow, each event is one line of JSON.`,
+  examples: {
+    'events --follow': 'show each event as it happens',
+    'events --follow --exec ./notify.sh': 'run a program for each event',
+  },
   options: {
     follow: { type: 'boolean' },
     types: { type: 'string' },

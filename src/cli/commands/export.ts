@@ -62,6 +62,20 @@ const listed = ({ exports }: Api) => every((query) => exports.list(query))
 const isRunning = ({ state }: Export) => state === 'queued' || state === 'building'
 
 /**
+ * Checks that the file of an export can be downloaded: the account server inside a daemon listens
+ * only while the daemon runs.
+ * @param command the command to run again
+ * @throws AppError `backend_unavailable`
+ */
+async function requireServer(api: Api, hasDaemon: boolean, command: string): Promise<void> {
+  if (hasDaemon || (await api.status.read({})).environment !== 'embedded') return
+  throw new AppError(
+    'backend_unavailable',
+    `An export needs the daemon. Start it ("countersignd serve"), then run "countersignd ${command}".`,
+  )
+}
+
+/**
  * Requests an export and returns its id. If an export is already being built, returns its id.
  */
 async function begun(api: Api): Promise<string> {
@@ -147,14 +161,9 @@ async function fetched(
     }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    // The account server inside a daemon listens only while the daemon is running.
-    const here =
-      error.code === 'backend_unavailable'
-        ? 'start "countersignd serve" if it is not running, and '
-        : ''
     throw new AppError(
       error.code,
-      `${error.message} The export is kept on the server. To download it, ${here}run "countersignd export download ${id}".`,
+      `${error.message} The export is kept on the server. To download it, run "countersignd export download ${id}".`,
       { cause: error },
     )
   } finally {
@@ -181,6 +190,10 @@ The export does not contain data that only your devices store: secrets, private 
 device.
 
   --output FILE   the new file for the export (default: countersign-export-DATE.zip in the current folder)`,
+  examples: {
+    export: 'write a ZIP file with your data',
+    'export --output data.zip': 'choose the file',
+  },
   options: { output: { type: 'string' } },
   args: [0, 1],
   async run(invocation) {
@@ -191,7 +204,8 @@ device.
     const path = fileOf(options['output'], new Date().toISOString())
     requireNew(path, OUTPUT)
     const bar = newProgressBar({ ...io, quiet: json }, 'Exporting  ')
-    const { ready, url } = await withApi(async (api) => {
+    const { ready, url } = await withApi(async (api, hasDaemon) => {
+      await requireServer(api, hasDaemon, 'export')
       try {
         const one = await built(api, await begun(api), (percent) => bar.show(percent))
         return { ready: one, url: (await api.exports.download({ id: one.id })).url }
@@ -230,13 +244,14 @@ Downloads a finished export.
   async run(invocation) {
     const { args, options, withApi } = invocation
     const [id = ''] = args
-    const { one, url } = await withApi((api) =>
-      byId('export', async () => {
+    const { one, url } = await withApi(async (api, hasDaemon) => {
+      await requireServer(api, hasDaemon, `export download ${id}`)
+      return byId('export', async () => {
         const link = await api.exports.download({ id })
         const found = (await listed(api)).find((some) => some.id === id)
         return { one: found, url: link.url }
-      }),
-    )
+      })
+    })
     if (one === undefined) throw new AppError('not_found', 'The export was deleted.')
     const path = fileOf(options['output'], one.finished_at ?? one.created_at)
     requireNew(path, OUTPUT)

@@ -1,4 +1,4 @@
-/** The sentences in which `log` shows events. */
+/** The sentences in which `log` and `sync` show events. */
 import type { EventData, EventType } from '../../api/live/catalogue.ts'
 import { inQuotes } from '../../api/name-text.ts'
 import type { LoggedEvent } from '../event-pages.ts'
@@ -84,7 +84,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> | null } = {
   'connection.added': about('Connection', ' was added'),
   'connection.renamed': ({ previous_name, name }) =>
     `Connection ${inQuotes(previous_name)} is now called ${inQuotes(name)}`,
-  'connection.ready': null,
+  'connection.ready': about('Words of', ' can be used'),
   'connection.suspended': ({ name, reason }) =>
     `No words of ${inQuotes(name)} verify, ${SUSPENDED[reason]}`,
   'connection.resumed': about('Words of', ' verify again'),

@@ -16,7 +16,7 @@ const SCOPES: readonly Scope[] = ['read', 'write', 'full']
 function scopeOf(given: unknown): Scope {
   const scope = SCOPES.find((one) => one === given)
   if (scope === undefined)
-    throw new UsageError(`--scope must be read, write or full, not "${String(given)}".`)
+    throw new UsageError(`--scope: "${String(given)}" is not read, write or full.`)
   return scope
 }
 
@@ -92,6 +92,9 @@ ends. While no daemon is running, every call fails. Calls work again as soon as 
 
   --scope SCOPE   which calls are allowed: read, write or full, with the same meaning as for an API token. Only the
                   scope full includes the calls that manage organisations and API tokens (default: write)`,
+  examples: {
+    'mcp --scope read': 'let a model read, and change nothing',
+  },
   options: { scope: { type: 'string', default: 'write' } },
   args: [0, 0],
   async run({ config, io, options }) {

@@ -67,9 +67,11 @@ export const presetCreate = createCommand({
 Creates a preset: settings for new connections. To create a connection with the preset, use
 "countersignd connection create --preset PRESET".
 ${HELP}`,
+  examples: {
+    'preset create --name Clients --expires-in 7d': 'invitations that end after 7 days',
+  },
   fields: FIELDS,
   needed: ['name'],
-  example: 'preset create --name Family',
   work: (api, body) => api.presets.create({ body }),
   shows: itemAnswer,
   next: (preset) =>

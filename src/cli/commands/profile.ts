@@ -30,6 +30,9 @@ you can sign in with codes that are mailed to this address, and invitations to i
 If you run the command again, a new link is mailed and the previous link is no longer valid. At most three such
 mails per hour are sent to one address, from all accounts together. When this limit is reached, no further mail is
 sent, and the link in the newest mail stays valid.`,
+  examples: {
+    'email add ada@example.org': 'send a link to this address',
+  },
   args: [1, 1],
   async run({ args: [address = ''], withApi, print, say }) {
     const made = await withApi((api) => api.emails.create({ body: { address } }))
@@ -77,6 +80,9 @@ name and the handle.
   --no-handle       remove the handle
   --headline TEXT   a line about you
   --no-headline     remove the headline`,
+  examples: {
+    'profile set --name "Ada Lovelace"': 'change the name that other people see',
+  },
   options: optionsOf(PROFILE),
   args: [0, 0],
   async run({ options, withApi, print }) {
@@ -136,6 +142,9 @@ Changes your preferences. Preferences without an option stay unchanged.
   --email-notifications on|off   whether you get mails about invitations, alerts, requests at open links and
                                  given-up webhooks
   --findable-by-email on|off     whether people who know one of your e-mail addresses can follow you by it`,
+  examples: {
+    'preferences set --email-notifications off': 'get no mails about notifications',
+  },
   options: optionsOf(PREFERENCES),
   args: [0, 0],
   async run({ options, withApi, print }) {

@@ -44,6 +44,11 @@ configuration for it, which passes on the pages and nothing else.
   --host NAME   the public host name in the configuration (default: that of SVC_PUBLIC_URL)
   --check       send requests to the public address. Exit code 0: it reaches this daemon, and only its pages. Exit code
                 1: it does not, and each line is a reason with its remedy`,
+  examples: {
+    publish: 'what to do, step by step',
+    'publish caddy --host sign.example.org': 'print the configuration of a proxy',
+    'publish --check': 'check that others can open your links',
+  },
   options: { host: { type: 'string' }, check: { type: 'boolean' } },
   args: [0, 1],
   check: ({ args: [proxy], options: { check, host } }) => {

@@ -1,11 +1,10 @@
 /** `serve` runs the daemon. `server` runs an account server for many daemons. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
 import { type Log, newLog } from '../../log.ts'
 import { VERSION } from '../../runtime/version.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
 import { holderOf } from '../lock-owner.ts'
+import { logLinesOf } from '../log-lines.ts'
 import { giveBackMemory } from '../memory.ts'
 import { OVERDUE_MS, askedToStop, stop } from '../shutdown.ts'
 
@@ -39,8 +38,8 @@ async function runUntilStopped(
   }>,
 ): Promise<void> {
   const settings = config()
-  const log = newLog(settings.logLevel, (line) => void io.stderr.write(line))
-  const stopped = askedToStop(OVERDUE_MS + settings.drainMs)
+  const log = newLog(settings.logLevel, logLinesOf(io).write)
+  const stopped = askedToStop(OVERDUE_MS + settings.drainMs, io.stderr.isTTY === true)
   const { server, text, talk, drain } = await start(settings, log)
   io.stdout.write(text)
   started()
@@ -51,9 +50,6 @@ async function runUntilStopped(
   await drain?.()
   await stop(server, log)
 }
-
-/** Returns whether the folder has no state yet, so that this start creates it. */
-const isNew = ({ stateDir }: Config) => !existsSync(join(stateDir, 'state.db'))
 
 /**
  * Returns the value of `--name`.
@@ -80,18 +76,22 @@ there, use "countersignd login" or "countersignd login --machine". With a system
 countersign-machine-key, the daemon signs in by itself. After a sign-in, the state folder belongs to that account
 server, and the variable is not needed again.
 
-The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lines.
+The state is stored in SVC_STATE_DIR. The log goes to standard error: as text on a terminal, otherwise as JSON
+lines.
 
-  --name NAME   your name, as other people see it, if the embedded account has none yet. At its first start at a
-                terminal, the daemon asks for it
+  --name NAME   your name, as other people see it, if the embedded account has none yet. At a terminal, the daemon
+                asks for it at each start until you choose or decline one
   --json        print the addresses as one JSON line when the daemon listens`,
+  examples: {
+    serve: 'run the daemon until Ctrl-C',
+    'serve --name Ada': 'choose the name that other people see',
+  },
   options: { name: { type: 'string' } },
   args: [0, 0],
   run: (invocation) =>
     runUntilStopped(invocation, async (settings, log) => {
       const { serve } = await import('../../daemon/daemon.ts')
       const name = nameIn(invocation, settings)
-      const asks = settings.backendUrl === null && !invocation.json && isNew(settings)
       const holder = await holderOf(settings.stateDir, null)
       // If another process owns the lock, `serve` fails with an error that names that process.
       if ('daemon' in holder) holder.daemon.close()
@@ -100,10 +100,14 @@ The state is stored in SVC_STATE_DIR. The log goes to standard error as JSON lin
       const text = invocation.json
         ? `${JSON.stringify({ address, account_address: accountAddress })}\n`
         : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${isSignedIn ? example(address) : NEXT}`
+      const { nameQuestion } = server
+      const asks = nameQuestion?.isOpen() === true && !invocation.json
       if (name === undefined && !(asks && invocation.io.stdin.isTTY === true))
         return { server, text }
       const talk = async () =>
-        (await import('./session/name-at-start.ts')).nameAtStart(invocation, name)
+        (await import('./session/name-at-start.ts')).nameAtStart(invocation, name, () =>
+          nameQuestion?.decline(),
+        )
       return { server, text, talk }
     }),
 }
@@ -118,7 +122,7 @@ SVC_PUBLIC_URL to the https address of the proxy.
 
 The accounts are stored in the PostgreSQL database SVC_DATABASE_URL or, if it is not set, with SQLite in
 SVC_STATE_DIR. Mail is sent through SVC_SMTP_URL, or written to files in SVC_MAIL_DIR. The log goes to standard
-error as JSON lines.
+error: as text on a terminal, otherwise as JSON lines.
 
   --json   print the address as one JSON line when the server listens`,
   args: [0, 0],

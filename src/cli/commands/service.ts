@@ -142,6 +142,10 @@ service is already installed, this version replaces the installed one and keeps 
 "countersignd service print" shows beforehand which files are written and which commands are run.
 
 ${SCOPE_HELP}`,
+      examples: {
+        'service install': 'start the daemon now and at each login',
+        'service install --system': 'for the whole machine, at boot (as root)',
+      },
       options: SCOPES,
       args: [0, 0],
       async run(invocation) {

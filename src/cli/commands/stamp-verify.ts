@@ -259,6 +259,9 @@ Without a checked receipt, the assurance is "device" and the time is only what t
 
 The exit code is 0 if the stamp is good, 10 if it is not good, and 11 if the signature matches but the signer is
 unknown.`,
+  examples: {
+    'stamp verify contract.pdf contract.pdf.stamp': 'check a file and its stamp',
+  },
   options: { root: { type: 'string' }, 'receipt-key': { type: 'string' } },
   args: [2, 2],
   async run({ args: [path = '', stamp = ''], options, config, print }) {

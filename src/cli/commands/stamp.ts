@@ -8,17 +8,9 @@ import { Refusal } from '../../crypto/refusal.ts'
 import type { StampFile } from '../../crypto/stamp.ts'
 import { AppError } from '../../errors.ts'
 import { type Command, UsageError } from '../command.ts'
+import { unreadable } from '../errors/file-errors.ts'
 import { printLabelled, reachRow } from '../labels.ts'
 import { optionsOf, textField, valuesOf } from '../option-fields.ts'
-
-const UNREADABLE: Readonly<Record<string, (path: string) => string>> = {
-  ENOENT: (path) => `There is no file "${path}".`,
-  EISDIR: (path) => `"${path}" is a folder. Name one file.`,
-}
-
-/** Returns the error for a file that cannot be read. */
-const unreadable = (path: string, { code = '', message }: NodeJS.ErrnoException) =>
-  new UsageError(UNREADABLE[code]?.(path) ?? `"${path}" cannot be read: ${message}`)
 
 /**
  * Returns the bytes of a file.
@@ -125,6 +117,10 @@ it to them in a way that they trust.
   --out STAMP         the new file for the stamp (default: FILE.stamp)
   --media-type TYPE   the media type of the file, for example application/pdf, stored in the stamp
   --context TEXT      a text that is stored in the stamp`,
+  examples: {
+    'stamp contract.pdf': 'write contract.pdf.stamp, and print its link',
+    'stamp contract.pdf --context "Offer 12"': 'sign a text with the file',
+  },
   options: { out: { type: 'string' }, ...optionsOf(FIELDS) },
   args: [1, 1],
   async run(invocation) {

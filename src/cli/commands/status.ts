@@ -82,18 +82,16 @@ Without a recent sync, the result of "countersignd verify" is inconclusive.
                      only with an embedded account. With a separate account server, each sync checks the clock`,
   options: { 'clock-is-right': { type: 'boolean' } },
   args: [0, 0],
-  async run({ io, options, withApi, print }) {
-    const { last_sync: report } = await withApi(async (api) => {
+  async run({ io, options, withApi, print, json }) {
+    const { report, news } = await withApi(async (api) => {
       if (options['clock-is-right'] === true) await api.clock.accept({})
-      return api.sync.run({})
+      const { last_sync } = await api.sync.run({})
+      // It parses events, which a script does not need.
+      const news = json ? [] : await (await import('./sync-news.ts')).syncNews(api, last_sync)
+      return { report: last_sync, news }
     })
     if (report.error !== null) io.stderr.write(`${shown(report.error)}\n`)
     await showNotices({ io, withApi })
-    const { connections, secrets, guest_codes } = report.pulled
-    const { verifications, envelopes } = report.pushed
-    print(
-      report,
-      `Fetched ${connections} connections, ${secrets} secrets and ${guest_codes} guest codes; handed over ${verifications} verifications, and secrets to ${envelopes} devices.`,
-    )
+    print(report, news)
   },
 }

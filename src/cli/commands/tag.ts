@@ -24,9 +24,11 @@ const FIELDS = {
 export const tagCreate = createCommand({
   usage: '--name NAME [--color "#rrggbb"] [--json]',
   help: 'Creates a tag, for sorting your connections. Other members of a connection do not see your tags.',
+  examples: {
+    'tag create --name Work --color "#0066cc"': 'create a blue tag',
+  },
   fields: FIELDS,
   needed: ['name'],
-  example: 'tag create --name Family',
   work: (api, body) => api.tags.create({ body }),
   shows: itemAnswer,
 })

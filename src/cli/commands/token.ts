@@ -11,7 +11,7 @@ const SCOPES = ['read', 'write', 'full'] as const
  */
 function scopeIn(text: string): (typeof SCOPES)[number] {
   const scope = SCOPES.find((one) => one === text)
-  if (scope === undefined) throw new UsageError(`--scope must be one of: ${SCOPES.join(', ')}.`)
+  if (scope === undefined) throw new UsageError(`--scope: "${text}" is not read, write or full.`)
   return scope
 }
 
@@ -41,6 +41,10 @@ Creates an API token and prints it. The token is shown only once. The command wo
                       full    everything, including managing organisations and tokens
   --label LABEL       a note of your own, which "token list --json" shows
   --expires-in 30d    how long the token is valid (default: until it is revoked)`,
+  examples: {
+    'token create --name ci --scope read': 'print a token that can only read',
+    'token create --name deploy --scope write --expires-in 30d': 'a token that ends after 30 days',
+  },
   fields: {
     name: textField('name'),
     scope: textField('scope', scopeIn),
@@ -48,7 +52,6 @@ Creates an API token and prints it. The token is shown only once. The command wo
     expires_in: secondsField('expires-in'),
   },
   needed: ['name', 'scope'],
-  example: 'token create --name ci --scope read',
   work: (api, body) => api.apiTokens.create({ body }),
   shows: ({ token, id, name, scope, expires_at }) => ({
     bare: token,

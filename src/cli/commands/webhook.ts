@@ -4,7 +4,8 @@ import type { WebhookDelivery, WebhookTest } from '../../api/live/webhooks.ts'
 import { EXIT } from '../../errors.ts'
 import { byId } from '../by-id.ts'
 import { createCommand, deleteCommand, listCommand, updateCommand } from '../collection.ts'
-import { type Command, UsageError } from '../command.ts'
+import type { Command } from '../command.ts'
+import { unreadable } from '../errors/file-errors.ts'
 import { eitherField, flagField, listField, textField } from '../option-fields.ts'
 import { shown, table } from '../table.ts'
 import { when, whenOr } from '../times.ts'
@@ -17,7 +18,7 @@ function urlIn(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8').trim()
   } catch (cause) {
-    throw new UsageError(`Cannot read the URL from ${file} (${(cause as Error).message}).`)
+    throw unreadable(file, cause, 'url-file')
   }
 }
 
@@ -66,9 +67,12 @@ export const webhookCreate = createCommand({
 Creates a webhook and prints its secret, with which the receiver checks signatures (Standard Webhooks). The secret is
 shown only once. The daemon sends events while it runs, and later those of the time in between.
 ${HELP}`,
+  examples: {
+    'webhook create --url https://example.org/hook --type "connection.*"':
+      'send all events of connections',
+  },
   fields: FIELDS,
   needed: ['url', 'types'],
-  example: `webhook create --url https://example.org/hook --type 'token.*'`,
   work: (api, body) => api.webhooks.create({ body }),
   shows: ({ secret, id, name, url, types }) => ({
     bare: secret,

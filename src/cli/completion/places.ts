@@ -4,6 +4,7 @@
  * They are generated from the command table.
  */
 import type { Command, Commands } from '../command.ts'
+import { TOPICS } from '../help/topics.ts'
 
 /**
  * What a position accepts: a file name, the name of an item, one of several words, or a value
@@ -100,7 +101,7 @@ export interface CompletionPoint {
 const HELP: Option = { name: '--help', value: null }
 const BEFORE_ALL: CompletionPoint = {
   path: '',
-  next: [{ word: 'help', summary: 'Show all commands' }],
+  next: [{ word: 'help', summary: 'Show all commands, or explain one' }],
   options: [HELP, { name: '--version', value: null }],
   words: [],
   file: false,
@@ -120,7 +121,7 @@ function nextOf(path: string, names: ReadonlyMap<string, string>): NextWord[] {
     .map((name) => name.slice(begin.length).split(' ')[0] as string)
   return [...new Set(words)].map((word) => ({
     word,
-    summary: names.get(begin + word) ?? `Commands that begin with ${begin}${word}`,
+    summary: names.get(begin + word) ?? TOPICS[begin + word] ?? '',
   }))
 }
 
@@ -139,7 +140,8 @@ export async function placesOf(commands: Commands): Promise<CompletionPoint[]> {
     return { path, next, ...usageOf(await listed.load()) }
   })
   const first = { ...BEFORE_ALL, next: [...nextOf('', names), ...BEFORE_ALL.next] }
-  return [first, ...(await Promise.all(below))]
+  const help = { ...BEFORE_ALL, path: 'help', next: nextOf('', names), options: [HELP] }
+  return [first, help, ...(await Promise.all(below))]
 }
 
 /** Returns the options that take a value, each with the path of its position. */

@@ -197,5 +197,5 @@ export function newChallenges(of: {
 export const unknownConnection = () =>
   new AppError(
     'not_found',
-    'This device has no connection with this id. GET /api/v1/connections lists the connections of the account.',
+    'This device has no connection with this id. GET /api/v1/connections ("countersignd connection list") lists the connections of the account.',
   )

@@ -79,7 +79,7 @@ export function requireClock(clock: ClockState, source: ClockSource): void {
   const remedy =
     source === 'own'
       ? 'Set the clock. If it is right now and was ahead before, run "countersignd sync --clock-is-right".'
-      : 'Set the clock, then sync (POST /api/v1/sync).'
+      : 'Set the clock, then sync: POST /api/v1/sync ("countersignd sync").'
   throw new AppError(
     'invalid_state',
     `The clock of this machine ${what}, so the current words cannot be computed. ${remedy}`,

@@ -84,7 +84,7 @@ function oneGuest({ guests }: State, id: string, now: number): Expected {
   if (row?.state !== 'active' || row.expires_at <= now)
     throw new AppError(
       'not_found',
-      'No active guest code on this device has this id. GET /api/v1/guest-codes lists guest codes.',
+      'No active guest code on this device has this id. GET /api/v1/guest-codes ("countersignd guest list") lists guest codes.',
     )
   const called = `guest ${inQuotes(row.label)}`
   return {
@@ -109,7 +109,7 @@ function oneMember(state: State, account: string, user: string): Expected {
   if (member === undefined || user === account)
     throw new AppError(
       'not_found',
-      'No connection on this device has another member with this id. GET /api/v1/connections lists connections with their members.',
+      'No connection on this device has another member with this id. GET /api/v1/connections ("countersignd connection list") lists connections with their members.',
     )
   const called = someoneOf(nameOf({ state, own: account }, user, member.display_name))
   return {

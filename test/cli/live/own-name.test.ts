@@ -123,7 +123,7 @@ describe('the first start of the daemon', { skip: noRealTerminal }, () => {
     assert.equal(code, EXIT.ok, screen)
     assert(screen.indexOf('listens on') < screen.indexOf(question))
     assert.match((await terminal(dir)(['profile'])).out, /^Name +Ada$/m)
-    const again = await atRealTerminal(['serve'], environment(dir), [['listens on', '\u0003']])
+    const again = await atRealTerminal(['serve'], environment(dir), [['listening', '\u0003']])
     assert(!again.screen.includes(question))
   })
 

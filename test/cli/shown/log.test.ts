@@ -44,14 +44,15 @@ test('the log of an account of one device: newest last, limited, as JSON', async
   assert.deepEqual(sentencesIn(out).slice(1), [
     'Guest "Mum": code created',
     'Connection "Bank" was added',
+    'Words of "Bank" can be used',
     'Connection "Bank" is now called "bank"',
     'API token "ci" was created',
     'Guest "Mum": code revoked',
     'API token "ci" was revoked',
-    sentencesIn(out)[7],
+    sentencesIn(out)[8],
     'Not verified',
   ])
-  assert.match(sentencesIn(out)[7]!, /^Signed a stamp \(stm_\w{26}\)$/)
+  assert.match(sentencesIn(out)[8]!, /^Signed a stamp \(stm_\w{26}\)$/)
   assert.deepEqual(sentencesIn((await on(['log', '--limit', '2'])).out), sentencesIn(out).slice(-2))
   assert.equal((await on(['log', '--limit', '0'])).code, EXIT.usage)
   const { items } = JSON.parse((await on(['log', '--limit', '1', '--json'])).out)

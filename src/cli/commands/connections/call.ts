@@ -180,6 +180,11 @@ ask you to. Their words are then valid only for you and for this purpose. A gues
 
 The exit code is 0 after "Verified", 10 after "Not verified", and 11 after "Cannot say". With --json, each verdict is
 printed as JSON. In a script, use "countersignd code" and "countersignd verify".`,
+  examples: {
+    call: 'you are called: type the words that the caller says',
+    'call Mum': 'you call Mum',
+    'call Bank --purpose "pay 12000 to 1234"': 'you call, and ask for words for this purpose only',
+  },
   options: { purpose: { type: 'string' } },
   args: [0, 1],
   takes: [['guest code', 'connection']],

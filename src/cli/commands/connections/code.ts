@@ -187,6 +187,11 @@ say yours.
                      confidential
   --listener USER    with --challenge: the member (acc_…) who said the challenge word. This option is required if
                      the connection has several other members`,
+  examples: {
+    code: 'your words for everyone',
+    'code Mum': 'your words for Mum',
+    'code Mum --watch': 'show them until Ctrl-C, as they change',
+  },
   options: { ...optionsOf(ASKED), watch: { type: 'boolean' } },
   args: [0, 1],
   takes: [['guest code', 'connection']],

@@ -126,16 +126,18 @@ Creates a connection with you as its only member and owner. With --invite, also 
   --timeout TIME             ${TIMEOUT_HELP}
   --preset PRESET            the preset to use ("countersignd preset list"; default: the default preset)
   --no-preset                use no preset`,
+  examples: {
+    'connection create --name Bank --invite bob@example.org': 'connect with one person',
+    'connection create --name Family --invite ada@example.org --invite bob@example.org --wait':
+      'wait until both have joined',
+  },
   options: { ...optionsOf(FIELDS), ...WAIT_OPTIONS },
+  needs: [['name']],
   args: [0, 0],
   async run(invocation) {
     const { options, called, withApi, say, json } = invocation
     const patienceMs = patienceOf(invocation)
-    const { name, invite = [], ...more } = valuesOf(FIELDS, options)
-    if (name === undefined)
-      throw new UsageError(
-        'Give --name with a name for the connection, for example the name of the other person.',
-      )
+    const { name = '', invite = [], ...more } = valuesOf(FIELDS, options)
     if (more.words && invite.length === 0)
       throw new UsageError(
         '--words can only be used with --invite, because the words are for invited people.',

@@ -46,13 +46,16 @@ the guest, so hand it over in person or through a channel that you trust.
                      link opens shows the name of the external member
 
 On a call, the caller says the words first. The person who was called checks them before saying their own words.`,
+  examples: {
+    'guest create --label Mum': 'print a link for Mum',
+    'guest create --label "Dr. Roth" --expires-in 30d': 'a link that ends after 30 days',
+  },
   fields: {
     label: textField('label'),
     expires_in: secondsField('expires-in'),
     external_member_id: idField('for', 'external member'),
   },
   needed: ['label'],
-  example: 'guest create --label Mum',
   work(api, body) {
     const create = () => api.guestCodes.create({ body })
     return body.external_member_id === undefined ? create() : byId('external member', create)
@@ -168,6 +171,9 @@ Anyone who reads the mail can see the words, so it is safer to hand the link ove
 passes through the account server only if you use this command.
 
   --to ADDRESS   send the mail to this address (default: the address of the external member)`,
+  examples: {
+    'guest send Mum --to mum@example.org': 'mail the link to Mum',
+  },
   options: { to: { type: 'string' } },
   args: [1, 1],
   takes: ['guest code'],

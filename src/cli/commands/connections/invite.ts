@@ -53,6 +53,10 @@ daemon is connected, or else at its next sync. The account server cannot add any
                    command again, it shows new words
   --wait           wait until the person is a member and the words can be used, and show each step on the way
   --timeout TIME   ${TIMEOUT_HELP}`,
+  examples: {
+    'invite Family cleo@example.org': 'invite another person',
+    'invite Bank bob@example.org --words': 'show four words that confirm the keys',
+  },
   options: { ...WORDS_OPTION, ...WAIT_OPTIONS },
   args: [2, 2],
   takes: ['connection', ['address', 'person']],
@@ -281,6 +285,9 @@ connection: each within seconds if it is connected, or else at its next sync.
                    You have three attempts in 15 minutes. Each set of words is valid for one attempt
   --wait           wait until the words can be used on this device, and show each step on the way
   --timeout TIME   ${TIMEOUT_HELP}`,
+  examples: {
+    'invite approve ada@example.org --wait': 'join, and wait until the words can be used',
+  },
   options: { ...WORDS_OPTION, ...WAIT_OPTIONS },
   args: [1, 1],
   takes: ['invitation'],

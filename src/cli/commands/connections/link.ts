@@ -31,13 +31,16 @@ your approval.
   --title TITLE     the title that the page shows (default: your name)
   --slug SLUG       the end of the address: 3 to 40 characters of a-z, 0-9 and - (default: a random slug)
   --preset PRESET   the preset for the new connections, by its name or id (default: the default preset)`,
+  examples: {
+    'link create': 'print the address of a new page',
+    'link create --title "Help desk" --slug help-desk': 'choose the title and the address',
+  },
   fields: {
     title: textField('title'),
     slug: textField('slug'),
     preset_id: idField('preset', 'preset'),
   },
   needed: [],
-  example: 'link create',
   work: (api, body) => api.openLinks.create({ body }),
   shows: ({ url, reachable, id, title }) => ({
     bare: url,

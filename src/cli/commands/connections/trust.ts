@@ -103,6 +103,9 @@ safety number. From then on, you get a notification when their keys change. To g
 use "countersignd trust rename".
 
   --note TEXT   a note that only you see`,
+  examples: {
+    'trust follow bob@example.org --note "met in Bern"': 'follow Bob, with a note',
+  },
   options: optionsOf(FOLLOWING),
   args: [1, 1],
   takes: [['address', 'person']],
@@ -128,13 +131,13 @@ together with the devices, or a thief who reads the mail of the person has repla
  */
 async function compare({ io, withApi }: Invocation, id: string): Promise<string> {
   return withPrompt(io, async (prompt) => {
+    // Fetch the current keys, because the cached ones may be outdated.
+    const card = await withApi((api) => ofFollowed(() => api.trustCards.update({ id, body: {} })))
     if (!prompt.isTerminal)
       throw new AppError(
         'invalid_state',
         'Nothing was confirmed. Without a terminal, compare the safety number that "countersignd trust list" shows, then give it with --safety-number.',
       )
-    // Fetch the current keys, because the cached ones may be outdated.
-    const card = await withApi((api) => ofFollowed(() => api.trustCards.update({ id, body: {} })))
     const { safety_number } = card
     if (safety_number === null)
       throw new AppError(
@@ -165,6 +168,9 @@ asks whether you have compared it with the person.
   --safety-number DIGITS   the safety number that you have compared, in quotes ("countersignd trust list" shows it).
                            The command then does not ask, and fails if the person's keys now have another safety
                            number`,
+  examples: {
+    'trust confirm Bob': 'compare the safety number with Bob',
+  },
   options: { 'safety-number': { type: 'string' } },
   args: [1, 1],
   takes: ['person'],

@@ -147,6 +147,11 @@ minutes and so on, at most 60 minutes.
 
 The answer "Not proven: words from before a change" means that the caller said words of the previous secret of the
 connection: the device of the caller has not synced since a routine change of the secret.`,
+  examples: {
+    verify: 'type the words that you heard',
+    'verify matador carload recede': 'check these words, for example in a script',
+    'verify --expect Bank': 'accept only words of the connection "Bank"',
+  },
   options: {
     public: { type: 'boolean' },
     expect: { type: 'string', takes: ['connection', 'group member', 'guest code'] },

@@ -102,9 +102,12 @@ Creates an alert in the current organisation. The alert fires when an event happ
 period. The members given with --notify then get a notification, and a mail unless they have turned mails off. Only
 owners and admins can do this.
 ${HELP}`,
+  examples: {
+    'org alert create --name Leaving --event member_left --threshold 5 --window 1d':
+      'fire after five departures in a day',
+  },
   fields: FIELDS,
   needed: ['name', 'event', 'threshold', 'window_minutes'],
-  example: 'org alert create --name Checks --event verification --threshold 10 --window 1h',
   work: (api, body) => api.orgAlerts.create({ body }),
   shows: itemAnswer,
 })

@@ -28,9 +28,11 @@ const FIELDS = { name: textField('name'), description: textField('description') 
 export const groupCreate = createCommand({
   usage: '--name NAME [--description TEXT] [--json]',
   help: 'Creates a group in the current organisation. Only owners and admins can do this.',
+  examples: {
+    'org group create --name Support': 'create a group',
+  },
   fields: FIELDS,
   needed: ['name'],
-  example: 'org group create --name Sales',
   work: (api, body) => api.orgGroups.create({ body }),
   shows: itemAnswer,
 })

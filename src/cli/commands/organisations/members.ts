@@ -7,6 +7,7 @@ import { EXIT } from '../../../errors.ts'
 import { byId, noSuch } from '../../by-id.ts'
 import { createCommand, deleteCommand, itemAnswer, listCommand } from '../../collection.ts'
 import { type Api, type Command, type Io, UsageError } from '../../command.ts'
+import { unreadable } from '../../errors/file-errors.ts'
 import { textField } from '../../option-fields.ts'
 import { shown, table, typedName } from '../../table.ts'
 import { whenOr } from '../../times.ts'
@@ -68,9 +69,7 @@ Lists the members of the current organisation, newest first, including machine a
 async function addressesIn(file: string, { stdin }: Io): Promise<string[]> {
   const all = await (file === '-' ? text(Readable.from(stdin)) : readFile(file, 'utf8')).catch(
     (cause: unknown) => {
-      throw new UsageError(`--file: ${file} cannot be read. Check the path and the permissions.`, {
-        cause,
-      })
+      throw unreadable(file, cause, 'file')
     },
   )
   return all
@@ -118,6 +117,10 @@ when its session is renewed, or immediately with "countersignd org activate". On
 Each address is handled separately, so a wrong address does not affect the others. If an address is already invited
 or belongs to a member, it is not invited again. If the role given with --role has more rights than the current role
 of the invitation or member, it replaces the current role. The exit code is 1 if an address was rejected.`,
+  examples: {
+    'org invite bob@example.org cleo@example.org': 'invite two people',
+    'org invite --file staff.txt --role member': 'invite the addresses in a file',
+  },
   options: { file: { type: 'string' }, role: { type: 'string' } },
   args: [0, MOST_ARGUMENTS],
   async run({ args, options, io, withApi, print, say }) {
@@ -216,6 +219,9 @@ Adds an external member: a person without an account who can get guest codes. To
   --email ADDRESS   the address to which "countersignd guest send" mails the links of their guest codes
   --phone NUMBER    a phone number that only you see; "countersignd call" shows it when you call them
   --note TEXT       a note that only you see`,
+  examples: {
+    'external create --name "Dr. Roth" --email roth@example.org': 'add a person without an account',
+  },
   fields: {
     display_name: textField('name'),
     email: textField('email'),
@@ -223,7 +229,6 @@ Adds an external member: a person without an account who can get guest codes. To
     note: textField('note'),
   },
   needed: ['display_name'],
-  example: 'external create --name "Maria Muster"',
   work: (api, body) => api.externalMembers.create({ body }),
   shows: ({ id, display_name: name }) => itemAnswer({ id, name }),
   next: ({ id, display_name: name }) =>

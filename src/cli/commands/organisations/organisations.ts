@@ -53,6 +53,9 @@ export const orgCreate: Command = {
   help: `
 Creates an organisation, with you as its owner. To make it the current organisation of this device, use
 "countersignd org use". To create machine accounts in it, use "countersignd machine create".`,
+  examples: {
+    'org create Acme': 'create an organisation',
+  },
   args: [1, 1],
   async run(invocation) {
     const { args, withApi, say } = invocation
@@ -72,6 +75,9 @@ Chooses the current organisation of this device. The "countersignd org …" comm
 Your other devices keep their own choice. The choice lasts until the device signs in again.
 
   --none   have no current organisation`,
+  examples: {
+    'org use Acme': 'choose the organisation for the other "org" commands',
+  },
   options: { none: { type: 'boolean' } },
   args: [0, 1],
   takes: ['organisation'],

@@ -186,6 +186,10 @@ the next syncs.
 The words prevent a dishonest account server from adding a device of its own, so read them from the screen of the
 new device. If the words are rejected although you typed them correctly, do not approve the device, and ask the
 operator of the account server.`,
+  examples: {
+    'device approve': 'approve the device that waits',
+    'device approve laptop --wait': 'wait until it has all words',
+  },
   options: WAIT_OPTIONS,
   args: [0, 1],
   takes: ['device'],

@@ -49,7 +49,7 @@ export function isMachine({ options }: Invocation): boolean {
   }
   if (keyFile !== undefined) throw new UsageError('--key-file can only be used with --machine.')
   if (email === undefined)
-    throw new UsageError('Give --email with the address of the account, or --machine.')
+    throw new UsageError('Missing: --email or --machine. Example: --email ada@example.org')
   return false
 }
 
@@ -92,6 +92,10 @@ The first device of an account is signed in immediately. Every other device must
 Until the last step is done, the new device can only read. The words detect a dishonest account server, so type them
 exactly as the other screen shows them. If the approval is interrupted, it starts again with new words. At most five
 attempts in 24 hours are possible.`,
+  examples: {
+    'login --email ada@example.org': 'sign in with a mailed code',
+    'login --machine --key-file machine.json': 'sign in as a machine account',
+  },
   options: { ...SIGN_IN_OPTIONS, name: { type: 'string' }, 'set-aside': { type: 'boolean' } },
   args: [0, 0],
   run: (invocation) =>

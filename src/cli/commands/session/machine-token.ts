@@ -114,15 +114,17 @@ stay valid until they expire or are revoked.
   --key-file FILE   the key file that "countersignd machine create" wrote
   --scope SCOPE     what the token allows: read; write, which includes read; or full, which includes write and also
                     managing the tokens of the account (default: read)`,
+  examples: {
+    'machine token --key-file machine.json --scope read': 'print a token that is valid for an hour',
+  },
   options: { 'key-file': { type: 'string' }, scope: { type: 'string' } },
+  needs: [['key-file']],
   args: [0, 0],
   async run(invocation) {
     const { options, config } = invocation
     const { 'key-file': file, scope } = options
-    if (file === undefined)
-      throw new UsageError('Give --key-file with the key file of the machine account.')
     if (scope !== undefined && !SCOPES.includes(scope))
-      throw new UsageError('--scope must be read, write or full.')
+      throw new UsageError(`--scope: "${String(scope)}" is not read, write or full.`)
     const key = readKeyFile(String(file))
     const made = await tokenFor(key, scope as string | undefined, readAuthority(config().caFile))
     printLabelled(invocation, made, {

@@ -76,16 +76,19 @@ in the file. Then run the same command again: it does not create a second accoun
 
 Then run one of these commands on the machine that will use the account:
 "countersignd login --machine --key-file FILE" or "countersignd machine token --key-file FILE".`,
+  examples: {
+    'machine create --org Acme --name build-1 --key-file machine.json':
+      'write the key of a new machine account',
+  },
   options: {
     org: { type: 'string', takes: 'organisation' },
     name: { type: 'string' },
     'key-file': { type: 'string' },
   },
+  needs: [['org'], ['name'], ['key-file']],
   args: [0, 0],
-  check({ options: { org, name, 'key-file': file } }) {
-    if (org === undefined) throw new UsageError('Give --org with the organisation.')
-    if (name === undefined) throw new UsageError('Give --name with the name of the machine.')
-    if (file === undefined || file === '')
+  check({ options: { 'key-file': file } }) {
+    if (file === '')
       throw new UsageError('Give --key-file with the path of a new file for the key.')
     requireFolder(String(file))
     leftKey(String(file))

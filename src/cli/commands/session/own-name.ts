@@ -19,13 +19,14 @@ const isFirstDevice = async (api: Api): Promise<boolean> =>
  * Sets the name of an account that has none: the given one, or at a terminal the answer to a
  * question on its first device.
  * @param given the value of `--name`; undefined if the option was not given
+ * @returns whether the user was asked and chose to have no name
  * @throws the errors of the API for the given name
  */
 export async function chooseName(
   { io, say, withApi }: Pick<Invocation, 'io' | 'say' | 'withApi'>,
   prompt: Prompt,
   given?: string,
-): Promise<void> {
+): Promise<boolean> {
   const { user } = await withApi((api) => api.context.read({}))
   const set = (display_name: string) =>
     withApi((api) => api.profile.update({ body: { display_name } }))
@@ -34,22 +35,27 @@ export async function chooseName(
       say(
         `The name of this account is already ${shown(user.display_name)}. To change it: countersignd profile set --name NAME`,
       )
-    return
+    return false
   }
   if (given !== undefined) {
     await set(given)
-    return
+    return false
   }
-  if (!prompt.isTerminal || !(await withApi(isFirstDevice))) return
+  if (!prompt.isTerminal || !(await withApi(isFirstDevice))) return false
   for (;;) {
     const name = await prompt.ask(QUESTION)
-    if (name === null || name === '') return say(without(user.email))
+    if (name === null || name === '') {
+      say(without(user.email))
+      return true
+    }
     try {
       const { display_name } = await set(name)
-      return say(`Other people now see you as ${shown(display_name)}.`)
+      say(`Other people now see you as ${shown(display_name)}.`)
+      return false
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'validation_failed')) throw error
-      io.stderr.write(`${shown(error.message)}\n`)
+      const [issue] = error.details.issues ?? []
+      io.stderr.write(`${shown(issue?.message ?? error.message)}\n`)
     }
   }
 }

@@ -177,6 +177,9 @@ confirm the account again.
 
 Without a terminal, standard input must contain the words of the current recovery key, if there is one, followed by
 the new words. The command prints the new words as one line on standard output or, with --page, writes them to the page.`,
+  examples: {
+    'recovery create': 'show 24 words, to write on paper',
+  },
   options: { page: { type: 'string' } },
   args: [0, 0],
   run: (invocation) =>

@@ -62,6 +62,10 @@ without the recovery key.
                                                The command asks for these words (without a terminal, it reads them
                                                from standard input before the code)
   --yes                                        do not ask for confirmation`,
+  examples: {
+    'reset --email ada@example.org': 'replace all devices by this one',
+    'reset --recovery-key --email ada@example.org': 'do so with the 24 words on paper',
+  },
   options: {
     ...SIGN_IN_OPTIONS,
     'recovery-key': { type: 'boolean' },
