@@ -3,7 +3,6 @@
  * the scripts bundled from the sources, and the time and data that the test sets.
  */
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
@@ -35,15 +34,18 @@ async function bundle(): Promise<Map<string, Uint8Array>> {
     bundle: true,
     minify: true,
     write: false,
-    entryPoints: ['guest.ts', 'stamp.ts'].map((name) => join(PAGES, name)),
+    entryPoints: ['guest.ts', 'stamp.ts', 'style.css'].map((name) => join(PAGES, name)),
     outdir: 'pages',
     platform: 'browser',
     format: 'esm',
     target: 'es2022',
   })
-  const scripts = outputFiles.map((file) => [basename(file.path), file.contents] as const)
-  return new Map([...scripts, ['style.css', await readFile(join(PAGES, 'style.css'))]])
+  return new Map(outputFiles.map((file) => [basename(file.path), file.contents]))
 }
+
+/** Returns the style sheet of the pages. */
+export const styleSheet = async (): Promise<Buffer> =>
+  Buffer.from((await bundle()).get('style.css')!)
 
 /** Starts the site on a free loopback port, at this time. */
 export async function startSite(now: number): Promise<Site> {
