@@ -46,7 +46,7 @@ const SYNC_PART = 'lib/sync.cjs'
 const SUBJECTS = [
   ['commands', /^cli\//],
   ['documents', /^(api\/(openapi|tools)|handlers\/(agents|docs))\//],
-  ['account', /^service\//],
+  ['account', /^(service|languages)\//],
   ['desktop', /^desktop\//],
   ['device', /^/],
 ]

@@ -13,7 +13,7 @@ import { test } from 'node:test'
  * folder; a file belongs to the module with the longest matching path.
  */
 const LAYERS = [
-  ['errors', 'elapsed', 'slices'],
+  ['errors', 'elapsed', 'slices', 'languages'],
   ['runtime', 'crypto'],
   ['log', 'config', 'keychain'],
   ['api'],
@@ -51,12 +51,13 @@ const LAYERS = [
   ['main'],
 ]
 /** Modules outside the layers, and the modules that they may import. */
-const SEPARATE: Readonly<Record<string, readonly string[]>> = { pages: ['crypto'] }
+const SEPARATE: Readonly<Record<string, readonly string[]>> = { pages: ['crypto', 'languages'] }
 /** Modules that import only these packages, and nothing of Node. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   crypto: /^(@noble\/|hpke$)/,
   pages: /^(?!)/,
   errors: /^(?!)/,
+  languages: /^(?!)/,
   router: /^(?!)/,
   'http/path': /^(?!)/,
 }

@@ -31,6 +31,8 @@ export interface Visitor {
    * proof.
    */
   readonly key: string | null
+  /** The `Accept-Language` field of the request, if it has one. */
+  readonly languages?: string | undefined
   /** Set if the caller is the daemon in the same process, which needs no proof. */
   readonly within?: true
 }

@@ -6,7 +6,7 @@
  * of a device, so that one device cannot block the others.
  */
 import { entrance, signedIn } from '../api/device/index.ts'
-import type { CallerSession, Visitor } from '../api/port.ts'
+import type { CallerSession } from '../api/port.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Table } from '../api/route.ts'
 import { filterRows } from '../api/rows.ts'
@@ -127,8 +127,6 @@ export const accountTable: Table = { ...forAccounts, ...signedIn, ...entrance, .
 
 type Caller = CallerSession & { readonly scope: AccessLevel }
 
-const NOBODY: Visitor = { key: null }
-
 const unauthorized = () =>
   new AppError(
     'unauthorized',
@@ -202,7 +200,9 @@ const accountGate = (server: AccountServer, load: AccountLoad): Gate<Caller> => 
   context: (caller, request) => {
     if (caller !== null) return caller
     const proof = renews(request) ? proofOf(request) : null
-    return proof === null ? NOBODY : server.visitor(proof)
+    return proof === null
+      ? { key: null, languages: request.header?.('accept-language') }
+      : server.visitor(proof)
   },
   callerId: idOf,
   once: server.once,

@@ -1,6 +1,11 @@
 /** The form in which a guest checks the words of the other side. */
 import { checkWords, replaceUnknown, type PageSpeaker, type Verdict } from './check-words.ts'
 import { element, make, nameElement, say } from './element.ts'
+import type { Catalogue } from '../languages/translation.ts'
+import { messageNodes, messageString } from './messages.ts'
+
+/** The messages of the page's script. */
+export type GuestMessages = Catalogue['guestScript']
 
 /** Who called: the other side called the guest, or the guest calls the other side. */
 export type CallMode = 'called' | 'calling'
@@ -25,6 +30,7 @@ const KIND: Readonly<Record<Verdict['kind'], 'ok' | 'bad' | 'warn'>> = {
  * other side's words were right.
  */
 export function checkBox(of: {
+  messages: GuestMessages
   owner: string
   window: () => Promise<number>
   wordsOf: (speaker: PageSpeaker, window: number) => Promise<readonly string[]>
@@ -58,7 +64,7 @@ export function checkBox(of: {
     if (mine !== latest) return
     const found = await checkWords(typed, window, of.wordsOf, of.accept)
     if (mine !== latest) return
-    show(KIND[found.kind], ...sentences(found, mode, of.owner))
+    show(KIND[found.kind], ...sentences(of.messages, found, mode, of.owner))
     verdict.dataset['verdict'] = found.kind
     if (found.kind === 'theirs') {
       input.value = ''
@@ -74,6 +80,9 @@ export function checkBox(of: {
     for (const each of near) {
       const button = make('button', 'quiet', each)
       button.type = 'button'
+      // The words are English in every language of the page.
+      button.lang = 'en'
+      button.translate = false
       button.addEventListener('click', () => {
         input.value = replaceUnknown(input.value, word, each)
         show('')
@@ -107,42 +116,41 @@ export function checkBox(of: {
 }
 
 /** Returns the verdict as content: what was found in bold, then the next step. */
-function sentences(verdict: Verdict, mode: CallMode, owner: string): (string | Node)[] {
+function sentences(
+  messages: GuestMessages,
+  verdict: Verdict,
+  mode: CallMode,
+  owner: string,
+): (string | Node)[] {
   const bold = (...content: (string | Node)[]) => make('strong', '', ...content)
-  const name = nameElement(owner)
-  const keep = mode === 'called' ? 'Do not say your words. ' : ''
+  const named = { owner: nameElement(owner) }
+  const keep = mode === 'called' ? [messages.doNotSayYours] : []
+  const next = (...texts: string[]) => texts.join(' ')
   switch (verdict.kind) {
     case 'theirs':
-      return [bold('It is ', name, '.'), mode === 'called' ? 'Now say yours:' : 'You can talk.']
+      return [
+        bold(...messageNodes(messages.right, named)),
+        mode === 'called' ? messages.nowSayYours : messages.talk,
+      ]
     case 'used':
-      return [
-        bold('These words were used before.'),
-        `${keep}Do not trust a person who repeats old words. Ask for the next words, or hang up.`,
-      ]
+      return [bold(messages.used), next(...keep, messages.usedNext)]
     case 'own':
-      return [
-        bold('These are your own words.'),
-        `A person who repeats them proves nothing. ${keep}Hang up.`,
-      ]
+      return [bold(messages.own), next(messages.ownNext, ...keep, messages.hangUp)]
     case 'wrong':
       return [
-        bold('These are not the words of ', name, '.'),
-        `Do not trust this call. ${keep}If you may have misheard, ask for them again. Otherwise hang up, and call a number that you already have.`,
+        bold(...messageNodes(messages.wrong, named)),
+        next(messages.doNotTrust, ...keep, messages.wrongNext),
       ]
     case 'count':
-      return [count(verdict.found)]
-    case 'unknown':
       return [
-        verdict.suggestions.length > 0
-          ? `“${verdict.word}” is not in the word list. Did you hear one of these words?`
-          : `“${verdict.word}” is not in the word list. Ask the other person to repeat it.`,
+        verdict.found === 0
+          ? messages.typeThree
+          : messageString(messages.count, { count: verdict.found }),
       ]
+    case 'unknown': {
+      const { word, suggestions } = verdict
+      const ask = suggestions.length > 0 ? messages.didYouHear : messages.askToRepeat
+      return [next(messageString(messages.unknownWord, { word }), ask)]
+    }
   }
-}
-
-function count(found: number): string {
-  if (found === 0) return 'Type the three words that you hear.'
-  return found === 1
-    ? 'That is 1 word. Type three words.'
-    : `Those are ${found} words. Type three words.`
 }

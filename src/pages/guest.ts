@@ -9,10 +9,12 @@ import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import { PERIOD_S, windowOf } from '../crypto/code.ts'
 import { parseId, ID_PREFIX } from '../crypto/encoding/id.ts'
 import { acceptedWindows, forget, keep, recallKey } from './tab-store.ts'
-import { checkBox, type CallMode } from './check-box.ts'
+import { checkBox, type CallMode, type GuestMessages } from './check-box.ts'
 import { startCountdown, serverClock, TOLERANCE_MS } from './server-clock.ts'
 import { element, make, nameElement, say } from './element.ts'
 import { importCodeKey, readGuestWords } from './guest-code.ts'
+import { minuteIn } from '../languages/times.ts'
+import { messageNodes, messageString, pageLocale, readMessages } from './messages.ts'
 
 /** Returns the fragment, and removes it from the address bar and from the current history entry. */
 function takeFragment(): string {
@@ -37,9 +39,10 @@ function readSecret(fragment: string): Uint8Array<ArrayBuffer> | null {
 
 /** Formats Unix milliseconds as the time of day on this device. */
 const timeOfDay = (unixMs: number): string =>
-  new Date(unixMs).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+  new Date(unixMs).toLocaleTimeString(pageLocale(), { hour: '2-digit', minute: '2-digit' })
 
 function run(main: HTMLElement, fragment: string): void {
+  const messages = readMessages<GuestMessages>()
   element('needs-script', HTMLElement).hidden = true
   const id = main.dataset['id'] ?? ''
   const speakers = {
@@ -47,6 +50,8 @@ function run(main: HTMLElement, fragment: string): void {
     owner: parseId(ID_PREFIX.account, main.dataset['account'] ?? ''),
   }
   const owner = main.dataset['owner'] ?? ''
+  const expiry = document.querySelector<HTMLTimeElement>('#expiry')
+  if (expiry !== null) expiry.textContent = minuteIn(pageLocale(), Date.parse(expiry.dateTime))
   const clock = serverClock(Number(main.dataset['now']))
   const notice = element('notice', HTMLElement)
   const who = element('who', HTMLElement)
@@ -77,6 +82,7 @@ function run(main: HTMLElement, fragment: string): void {
   }
 
   const box = checkBox({
+    messages,
     owner,
     window: currentWindow,
     wordsOf: (speaker, window) =>
@@ -145,21 +151,17 @@ function run(main: HTMLElement, fragment: string): void {
   }
 
   const tick = (window: number, seconds: number) => {
-    element('seconds', HTMLElement).textContent = seconds === 1 ? '1 second' : `${seconds} seconds`
+    element('seconds', HTMLElement).textContent = messageString(messages.seconds, {
+      count: seconds,
+    })
     element('bar', HTMLProgressElement).value = seconds
-    warnOfClock(clock.ahead())
+    warnOfClock(messages, clock.ahead())
     if (words.dataset['window'] !== String(window)) void showWords(window)
     // The verdict applies to one call, and not to a call that begins minutes later.
     if (accepted === null || window <= accepted.window + 1) return
-    const { at } = accepted
+    const values = { time: accepted.at, owner: nameElement(owner) }
     askWho()
-    say(
-      notice,
-      'info',
-      `At ${at} the words of `,
-      nameElement(owner),
-      ' were right. A new call needs new words.',
-    )
+    say(notice, 'info', ...messageNodes(messages.wereRight, values))
   }
 
   const stop = () => {
@@ -177,20 +179,15 @@ function run(main: HTMLElement, fragment: string): void {
     const mine = latest
     if (!isSecureContext) {
       secret?.fill(0)
-      say(
-        notice,
-        'warn',
-        'The connection to this page is not secure, so the page shows no words. Open the address that begins with https.',
-      )
+      say(notice, 'warn', messages.insecure)
       return
     }
     const found =
       secret === null ? await recallKey(id) : await importCodeKey(secret, speakers.guest)
     if (mine !== latest) return
     if (found === null) {
-      const link = 'open the full link that you were sent, or scan the QR image again.'
-      const why = cutShort ? 'The link is not complete' : 'This browser does not have your code'
-      say(notice, 'warn', make('strong', '', `${why}.`), ` To check a call, ${link}`)
+      const why = cutShort ? messages.incompleteLink : messages.noCode
+      say(notice, 'warn', make('strong', '', why), ` ${messages.openLink}`)
       return
     }
     stored = secret === null || (await keep(id, found))
@@ -203,9 +200,7 @@ function run(main: HTMLElement, fragment: string): void {
     }
     key = found
     say(notice, '')
-    storageNote.textContent = stored
-      ? 'This browser stores the code, so you can reload this page. If this is not your own device, remove the code after the call.'
-      : 'This browser does not store the code. If you reload this page, open the full link again.'
+    storageNote.textContent = stored ? messages.stored : messages.notStored
     await clock.settle()
     if (mine !== latest) return
     who.hidden = false
@@ -232,11 +227,7 @@ function run(main: HTMLElement, fragment: string): void {
   element('forget', HTMLElement).addEventListener('click', () => {
     stop()
     void forget(id).then(() => {
-      say(
-        notice,
-        'info',
-        'The code was removed. To check a call again, open the full link that you were sent.',
-      )
+      say(notice, 'info', messages.removed)
       notice.focus()
     })
   })
@@ -262,22 +253,22 @@ function run(main: HTMLElement, fragment: string): void {
   begin(fragment)
 }
 
-function warnOfClock(aheadMs: number): void {
+function warnOfClock(messages: GuestMessages, aheadMs: number): void {
   const where = element('clock', HTMLElement)
   const off = Math.abs(aheadMs) > TOLERANCE_MS
   if (off === (where.textContent !== '')) return
-  const way = aheadMs > 0 ? 'ahead of' : 'behind'
-  const text = `The clock of this device is ${duration(Math.abs(aheadMs))} ${way} the clock of the server. The words on this page follow the clock of the server, so they are right. Set the clock of this device.`
-  say(where, 'warn', ...(off ? [text] : []))
+  const duration = durationText(messages, Math.abs(aheadMs))
+  const text = messageString(aheadMs > 0 ? messages.ahead : messages.behind, { duration })
+  say(where, 'warn', ...(off ? [`${text} ${messages.setClock}`] : []))
 }
 
-function duration(ms: number): string {
-  const seconds = Math.round(ms / 1000)
-  if (seconds < 120) return `${seconds} seconds`
-  if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} minutes`
-  return seconds < 48 * 3600
-    ? `${Math.round(seconds / 3600)} hours`
-    : `${Math.round(seconds / 86_400)} days`
+function durationText({ seconds, minutes, hours, days }: GuestMessages, ms: number): string {
+  const all = Math.round(ms / 1000)
+  if (all < 120) return messageString(seconds, { count: all })
+  if (all < 2 * 3600) return messageString(minutes, { count: Math.round(all / 60) })
+  return all < 48 * 3600
+    ? messageString(hours, { count: Math.round(all / 3600) })
+    : messageString(days, { count: Math.round(all / 86_400) })
 }
 
 // This happens first, before anything can fail and leave the secret in the address bar.

@@ -12,6 +12,9 @@ import { verifyProfile } from '../crypto/logs/profile.ts'
 import { type StampFacts, type StampFile, type StampPayload, verifyStamp } from '../crypto/stamp.ts'
 import { element } from './element.ts'
 
+/** Why a stamp is rejected: a reason of the check, or a reason of this page. */
+export type StampRefusal = RefusalReason | 'other_stamp' | 'other_id'
+
 /**
  * A stamp as the server sent it. The page trusts no part of it. The key log and the receipt key
  * also come from the server, and the page has nothing to compare them with. So the page names an
@@ -21,7 +24,7 @@ export type ServedStamp = StampFile & { profile?: string; receipt_key: PublicJwk
 
 export type StampCheck =
   | { kind: 'valid' | 'unbound'; facts: StampFacts; signer: string | null }
-  | { kind: 'refused'; reason: string; text: string }
+  | { kind: 'refused'; reason: StampRefusal }
 
 /**
  * Checks the served stamp against the stamp id in the address and the link's fragment. The fragment
@@ -31,24 +34,16 @@ export type StampCheck =
 export function checkStamp(served: ServedStamp, id: string, fragment: string): StampCheck {
   try {
     if (fragment !== '' && !names(fragment, served.stamp)) {
-      return refused(
-        'other_stamp',
-        'This link was made for another stamp, or the link was changed.',
-      )
+      return refused('other_stamp')
     }
     const facts = verifyStamp(served, { serverKey: served.receipt_key })
     if (facts.payload.jti !== id) {
-      return refused('other_id', 'The id of the stamp is not the id in the address.')
+      return refused('other_id')
     }
     const signer = signerName(served.profile, facts)
     return { kind: fragment === '' ? 'unbound' : 'valid', facts, signer }
   } catch (error) {
-    if (!(error instanceof Refusal))
-      return refused('malformed', 'The server sent data that is not a stamp.')
-    return refused(
-      error.reason,
-      REASONS[error.reason] ?? 'The stamp breaks a rule that is required for every stamp.',
-    )
+    return refused(error instanceof Refusal ? error.reason : 'malformed')
   }
 }
 
@@ -70,7 +65,7 @@ function signerName(profile: string | undefined, { keyLog, generation }: StampFa
 }
 const UNSEEN = new RegExp(`[${UNSHOWABLE}]`, 'u')
 
-const refused = (reason: string, text: string): StampCheck => ({ kind: 'refused', reason, text })
+const refused = (reason: StampRefusal): StampCheck => ({ kind: 'refused', reason })
 
 function names(fragment: string, stamp: string): boolean {
   try {
@@ -78,23 +73,6 @@ function names(fragment: string, stamp: string): boolean {
   } catch {
     return false
   }
-}
-
-const REASONS: { readonly [R in RefusalReason]?: string } = {
-  bad_signature: 'The signature is wrong: the stamp was changed, or another key signed it.',
-  kid_mismatch: 'The key that signed it is not the key of the device that it names.',
-  unknown_signer: 'It was signed with a key that is not accepted for it.',
-  revoked_signer: 'The device that signed it was already revoked.',
-  revoked_key:
-    'The key that signed it is revoked, and no receipt shows that the server received it before that.',
-  key_log_mismatch: 'The device list that came with it is not the list with which it was made.',
-  wrong_version: 'It was made with a version of the protocol that is not supported.',
-  wrong_account: 'The device list that came with it belongs to another account.',
-  account_mismatch: 'The first keys of the device list do not match the id of the account.',
-  key_log_forked: 'The device list that came with it contradicts itself.',
-  gap: 'The device list that came with it is incomplete.',
-  receipt_mismatch: 'The receipt that came with it belongs to another stamp.',
-  assurance_claimed: 'It claims an assurance level that only a receipt of the server can prove.',
 }
 
 /**

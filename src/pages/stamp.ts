@@ -5,24 +5,21 @@
  */
 import { decodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { StampFacts } from '../crypto/stamp.ts'
+import type { Catalogue } from '../languages/translation.ts'
 import { element, make, nameElement } from './element.ts'
+import { messageNodes, messageString, pageLocale, readMessages } from './messages.ts'
 import {
   checkStamp,
   fileCheck,
   type FileResult,
   type ServedStamp,
   type StampCheck,
+  type StampRefusal,
 } from './stamp-check.ts'
-
-const ASSURANCE = {
-  device: 'A device of this account signed. Nothing confirms who uses it.',
-  verified_email: 'The account had confirmed an e-mail address when the server received the stamp.',
-  organisation:
-    'The account was an active member of an organisation when the server received the stamp.',
-} as const
 
 type Content = (string | Node)[]
 type Row = [name: string, ...value: Content]
+type Messages = Catalogue['stampScript'] & { faults: Catalogue['stampFaults'] }
 type Checked = Exclude<StampCheck, { kind: 'refused' }>
 
 /** Shows the verdict of the whole page. `kind` is its colour. */
@@ -39,78 +36,52 @@ function showVerdict(
   result.hidden = false
 }
 
-function show(check: StampCheck, now: number): void {
+function show(messages: Messages, check: StampCheck, now: number): void {
   if (check.kind === 'refused') {
-    showVerdict('bad', 'Do not rely on this stamp', check.text)
-    element('result', HTMLElement).dataset['reason'] = check.reason
+    const { reason } = check
+    const faults: { readonly [R in StampRefusal]?: string } = messages.faults
+    showVerdict('bad', messages.refused, faults[reason] ?? messages.faults.rule)
+    element('result', HTMLElement).dataset['reason'] = reason
     return
   }
-  fill('summary', summaryOf(check, now))
-  fill('facts', factsOf(check.facts))
+  fill('summary', summaryOf(messages, check, now))
+  fill('facts', factsOf(messages, check.facts))
   element('about', HTMLElement).hidden = false
   element('compare', HTMLElement).hidden = false
-  if (check.kind === 'valid') {
-    const text = 'A stamp is about one exact file. Choose the file that you have.'
-    showVerdict('found', 'Signature found. Now check your file', text)
-  } else showVerdict('warn', 'Your link is incomplete', UNBOUND)
-  fileCheck(check.facts.payload, (result) => showFile(check, result))
+  if (check.kind === 'valid') showVerdict('found', messages.found, messages.foundText)
+  else showVerdict('warn', messages.incomplete, messages.incompleteText)
+  fileCheck(check.facts.payload, (result) => showFile(messages, check, result))
 }
 
-const UNBOUND =
-  'A part after “#” is missing. So this page cannot check that the link was made for this stamp. Ask for the full link.'
-
-function showFile(check: Checked, { state, name }: FileResult): void {
+function showFile(messages: Messages, check: Checked, { state, name }: FileResult): void {
   const file = nameElement(name)
   switch (state) {
     case 'reading':
-      showVerdict('wait', 'Comparing your file …', file)
+      showVerdict('wait', messages.comparing, file)
       break
     case 'same':
       if (check.kind === 'unbound')
-        showVerdict('warn', 'The file matches, but your link is incomplete', UNBOUND)
-      else
-        showVerdict(
-          'ok',
-          'This is the stamped file',
-          file,
-          ' is byte for byte the file that ',
-          ...signerOf(check),
-          ' signed.',
-        )
+        showVerdict('warn', messages.sameIncomplete, messages.incompleteText)
+      else if (check.signer === null)
+        showVerdict('ok', messages.same, ...messageNodes(messages.sameByUnnamed, { file }))
+      else {
+        const values = { file, signer: nameElement(check.signer) }
+        showVerdict('ok', messages.same, ...messageNodes(messages.sameBy, values))
+      }
       break
     case 'different':
-      showVerdict(
-        'bad',
-        'This is not the stamped file',
-        file,
-        ' is another file, or it was changed after it was signed. Do not rely on it.',
-      )
+      showVerdict('bad', messages.different, ...messageNodes(messages.differentText, { file }))
       break
-    case 'too_large':
-      showVerdict(
-        'warn',
-        'Your file was not checked',
-        file,
-        ' is larger than 1 GiB, which is too large for a browser. On a computer with Countersign, use ',
-        make('code', '', 'countersignd stamp verify FILE STAMP'),
-      )
+    case 'too_large': {
+      const command = code('countersignd stamp verify FILE STAMP')
+      const text = messageNodes(messages.tooLarge, { file, command })
+      showVerdict('warn', messages.fileNotChecked, ...text)
       break
+    }
     case 'unreadable':
-      showVerdict(
-        'warn',
-        'Your file was not checked',
-        'The browser could not read ',
-        file,
-        '. Choose a file, and not a folder.',
-      )
+      showVerdict('warn', messages.fileNotChecked, ...messageNodes(messages.unreadable, { file }))
   }
 }
-
-/** Returns the signer as a part of a sentence. */
-const signerOf = ({ signer }: Checked): Content =>
-  signer === null
-    ? ['an account without a signed name']
-    : ['an account with the name ', nameElement(signer)]
 
 /** Replaces the rows of a description list. */
 function fill(id: string, rows: readonly Row[]): void {
@@ -123,92 +94,82 @@ function fill(id: string, rows: readonly Row[]): void {
 
 const note = (text: string) => make('small', '', text)
 
-function summaryOf({ facts, signer }: Checked, now: number): Row[] {
+/** Returns a value that is the same in every language. */
+function code(text: string): HTMLElement {
+  const made = make('code', '', text)
+  made.translate = false
+  return made
+}
+
+function summaryOf(messages: Messages, { facts, signer }: Checked, now: number): Row[] {
   const { payload, keyLog, receipt, assurance } = facts
   const isLate = payload.iat * 1000 > now + 300_000
   return [
     [
-      'Name',
-      ...(signer === null ? ['No signed name'] : [make('strong', '', nameElement(signer))]),
-      note(
-        signer === null
-          ? 'Ask the person who gave you the link which account is theirs. The account is under Details.'
-          : 'The account chose this name itself, and signed it.',
-      ),
-      ...(keyLog.generation === 1
-        ? []
-        : [
-            note(
-              'All devices of this account were replaced at least once. Make sure that the account still belongs to the same person.',
-            ),
-          ]),
+      messages.name,
+      ...(signer === null ? [messages.noName] : [make('strong', '', nameElement(signer))]),
+      note(signer === null ? messages.noNameNote : messages.nameNote),
+      ...(keyLog.generation === 1 ? [] : [note(messages.replaced)]),
     ],
     [
-      'What is known about the account',
-      ASSURANCE[assurance],
-      note(
-        receipt === null
-          ? 'Only a receipt of the server could prove more.'
-          : 'According to the receipt of this server.',
-      ),
+      messages.known,
+      messages[assurance],
+      note(receipt === null ? messages.onlyReceipt : messages.byReceipt),
     ],
     [
-      'Signed',
-      time(payload.iat),
-      note('According to the signer.'),
-      ...(isLate ? [note('This time is in the future, according to the server’s clock.')] : []),
+      messages.signed,
+      time(messages, payload.iat),
+      note(messages.bySigner),
+      ...(isLate ? [note(messages.inFuture)] : []),
     ],
-    receipt === null
-      ? ['Received by the server', 'No receipt yet. Only the signer confirms the time.']
-      : ['Received by the server', time(receipt.received_at)],
-    ...(payload.ctx === null ? [] : [['Context', make('q', '', payload.ctx)] satisfies Row]),
+    [
+      messages.received,
+      receipt === null ? messages.noReceipt : time(messages, receipt.received_at),
+    ],
+    ...(payload.ctx === null ? [] : [[messages.context, make('q', '', payload.ctx)] satisfies Row]),
   ]
 }
 
-function factsOf({ payload, device, keyLog, words, root }: StampFacts): Row[] {
+function factsOf(messages: Messages, { payload, device, keyLog, words, root }: StampFacts): Row[] {
+  const english = make('span', 'look-up', words.join(' '))
+  english.lang = 'en'
+  english.translate = false
   return [
-    ['Account', make('code', '', payload.iss)],
+    [messages.account, code(payload.iss)],
+    [messages.root, code(hex(root.hash)), note(messages.rootNote)],
+    [messages.signingDevice, code(device)],
+    [messages.deviceKey, code(keyLog.devices.get(device)?.kid ?? '')],
+    [messages.digest, code(hex(decodeBase64url(payload.sha256)))],
     [
-      'Root of the account',
-      make('code', '', hex(root.hash)),
-      note(
-        'The root identifies the signer’s keys. Compare it with the root that the signer gave you.',
-      ),
+      messages.length,
+      payload.len === null
+        ? messages.notGiven
+        : messageString(messages.bytes, { count: payload.len }),
     ],
-    ['Signing device', make('code', '', device)],
-    ['Key of the device', make('code', '', keyLog.devices.get(device)?.kid ?? '')],
-    ['SHA-256 of the file', make('code', '', hex(decodeBase64url(payload.sha256)))],
-    ['Length', payload.len === null ? 'not given' : bytes(payload.len)],
-    ['Media type', payload.media_type ?? 'not given'],
-    [
-      'Words',
-      make('span', 'look-up', words.join(' ')),
-      note('The words only help to find a stamp. They are never evidence.'),
-    ],
+    [messages.mediaType, payload.media_type ?? messages.notGiven],
+    [messages.words, english, note(messages.wordsNote)],
   ]
 }
-
-const bytes = (length: number) => (length === 1 ? '1 byte' : `${length.toLocaleString('en')} bytes`)
 
 /** Returns a digest in lower-case hexadecimal, as `sha256sum` prints it. */
 const hex = (digest: Uint8Array) =>
   Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** Formats Unix seconds in UTC, so that all viewers of the stamp see the same time. */
-function time(unixS: number): HTMLElement | string {
+function time(messages: Messages, unixS: number): HTMLElement | string {
   const date = new Date(unixS * 1000)
-  if (Number.isNaN(date.getTime())) return `${unixS} seconds after 1970`
-  const made = make('time', '', date.toLocaleString('en-GB', UTC), ' UTC')
+  if (Number.isNaN(date.getTime()))
+    return messageString(messages.secondsAfter1970, { count: unixS })
+  const made = make('time', '', date.toLocaleString(pageLocale(), UTC), ' UTC')
   made.dateTime = date.toISOString()
   return made
 }
 const UTC = { dateStyle: 'long', timeStyle: 'medium', timeZone: 'UTC' } as const
 
-const FAILED = 'The stamp could not be fetched. Try again in a moment: reload this page.'
-
 async function run(main: HTMLElement): Promise<void> {
   element('needs-script', HTMLElement).hidden = true
-  showVerdict('wait', 'Checking …', 'Your browser is checking the stamp.')
+  const messages = readMessages<Messages>()
+  showVerdict('wait', messages.checking, messages.checkingText)
   const id = main.dataset['id'] ?? ''
   let served: ServedStamp
   try {
@@ -216,10 +177,10 @@ async function run(main: HTMLElement): Promise<void> {
     if (!answer.ok) throw new Error(`status ${answer.status}`)
     served = (await answer.json()) as ServedStamp
   } catch {
-    showVerdict('warn', 'Nothing was checked', FAILED)
+    showVerdict('warn', messages.notChecked, messages.notFetched)
     return
   }
-  show(checkStamp(served, id, location.hash.slice(1)), Number(main.dataset['now']))
+  show(messages, checkStamp(served, id, location.hash.slice(1)), Number(main.dataset['now']))
   // If another link to the same stamp is opened in this tab, only the fragment changes, and the
   // stamp must be checked again.
   window.addEventListener('hashchange', () => location.reload())

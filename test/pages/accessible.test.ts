@@ -24,6 +24,7 @@ async function tabTo(page: Page, selector: string): Promise<void> {
 describe('the public pages', { skip }, () => {
   const afters: (() => unknown)[] = []
   let browser: Visitor
+  let german: Visitor
   let urls: Readonly<Record<string, string>>
   let mailDir: string
 
@@ -51,8 +52,8 @@ describe('the public pages', { skip }, () => {
       'an unknown open link': `${address}/o/nobody-at-all`,
       'a confirmation that ended': `${address}/confirm/${'A'.repeat(43)}`,
     }
-    browser = await visitor()
-    afters.push(() => browser.close())
+    ;[browser, german] = await Promise.all([visitor(), visitor('de')])
+    afters.push(() => Promise.all([browser.close(), german.close()]))
   })
   after(async () => {
     for (const fn of afters.toReversed()) await fn()
@@ -68,13 +69,20 @@ describe('the public pages', { skip }, () => {
     'an unknown open link',
     'a confirmation that ended',
   ])
-    test(`${name}: no serious problem, and nothing against the policy`, async () => {
+    test(`${name}: no serious problem in English and German, and nothing against the policy`, async () => {
       const page = await browser.open(urls[name]!, null)
       if (name === 'a guest code') await page.waitForSelector('#who')
       if (name === 'a stamp') await page.waitForSelector('#compare')
       await assertAccessible(page)
       assert.deepEqual(browser.messages, [])
       await page.close()
+      const translated = await german.open(urls[name]!, null)
+      if (name === 'a guest code') await translated.waitForSelector('#who')
+      if (name === 'a stamp') await translated.waitForSelector('#compare')
+      await assertAccessible(translated)
+      assert.equal(await translated.getAttribute('html', 'lang'), 'de')
+      assert.deepEqual(german.messages, [])
+      await translated.close()
     })
 
   test('an open link can be requested and confirmed by keyboard', async () => {

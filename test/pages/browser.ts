@@ -50,10 +50,11 @@ export type Visitor = {
 }
 
 /**
- * Starts Chromium without any network requests of its own. All pages with a standing clock share a
+ * Starts Chromium without any network requests of its own. `languages` is the `Accept-Language` of
+ * its requests. All pages with a standing clock share a
  * profile, and so do all pages with the real clock.
  */
-export async function visitor(): Promise<Visitor> {
+export async function visitor(languages = 'en-US'): Promise<Visitor> {
   const browser = await chromium.launch({
     executablePath,
     args: [
@@ -66,8 +67,9 @@ export async function visitor(): Promise<Visitor> {
     ],
   })
   const messages: string[] = []
+  const options = { extraHTTPHeaders: { 'Accept-Language': languages } }
   const newContext = async () => {
-    const context = await browser.newContext()
+    const context = await browser.newContext(options)
     await context.exposeFunction('violated', (what: string) => messages.push(what))
     await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
       violated(event.violatedDirective + ' ' + event.blockedURI))`)
@@ -94,7 +96,7 @@ export async function visitor(): Promise<Visitor> {
       return page
     },
     openWithoutScript: async (url) => {
-      const page = await browser.newPage({ javaScriptEnabled: false })
+      const page = await browser.newPage({ ...options, javaScriptEnabled: false })
       await page.goto(url)
       return page
     },

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { UNSHOWABLE } from '../../src/crypto/encoding/quoted.ts'
+import { ENGLISH } from '../../src/languages/languages.ts'
 import { guestPage } from '../../src/service/pages/guest-page.ts'
 import { escape, html } from '../../src/service/pages/document.ts'
 import { stampPage } from '../../src/service/pages/site.ts'
@@ -18,7 +19,9 @@ const guest = {
   expiresAt: null,
   server: 'https://words.example',
   now: 1767225600000,
+  language: ENGLISH,
 } as const
+const stamp = { id: HOSTILE, now: 0, server: guest.server, language: ENGLISH } as const
 /** Every text of users, as HTML. */
 const hostile = { id: HOSTILE, accountId: HOSTILE, ownerName: HOSTILE, guestName: HOSTILE } as const
 
@@ -32,8 +35,8 @@ describe('the public documents', () => {
           { active: undefined, revoked: 410, expired: 410, unknown: 404 }[state],
         ] as const,
     ),
-    ['stamp', stampPage({ id: HOSTILE, known: true, now: 0, server: guest.server }), undefined],
-    ['stamp, unknown', stampPage({ id: HOSTILE, known: false, now: 0, server: guest.server }), 404],
+    ['stamp', stampPage({ ...stamp, known: true }), undefined],
+    ['stamp, unknown', stampPage({ ...stamp, known: false }), 404],
   ] as const
 
   for (const [name, page, status] of pages) {
@@ -71,7 +74,7 @@ describe('the public documents', () => {
     it(`cuts and cleans a name with ${kind}`, () => {
       const body = guestPage({ ...guest, ownerName: name, guestName: name, state: 'active' })
         .body as string
-      assert.ok(body.length < 8192, `${body.length}`)
+      assert.ok(body.length < 12_288, `${body.length}`)
       assert.ok(!/\p{M}{5}/u.test(body))
       const names = [...body.matchAll(/<bdi>(.*?)<\/bdi>/gsu)].map(([, shown]) => shown!)
       assert.ok(names.length > 2)

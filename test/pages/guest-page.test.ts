@@ -6,10 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
-import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
-import { codeKey, codeReader, LABEL, windowOf, ZERO_HEAD } from '../../src/crypto/code.ts'
-import { newId, parseId, ID_PREFIX } from '../../src/crypto/encoding/id.ts'
-import { wordsAt } from '../../src/crypto/words.ts'
+import { windowOf } from '../../src/crypto/code.ts'
 import {
   assertAccessible,
   assertFits,
@@ -25,6 +22,7 @@ import {
   visitor,
   type Visitor,
 } from './browser.ts'
+import { guestOn } from './guests.ts'
 import { startSite, type Site } from './site.ts'
 
 let visit: Visitor
@@ -41,28 +39,7 @@ after(async () => {
 const W0 = windowOf(T0)
 
 /** Creates a guest code on the site, and the words of both sides by src/crypto. */
-function newGuest(ownerName = 'Ann Ode', guestName: string | null = null) {
-  const id = newId(ID_PREFIX.guest, T0)
-  const accountId = newId(ID_PREFIX.account, T0)
-  site.guests.set(id, { accountId, ownerName, guestName, expiresAt: null, state: 'active' })
-  const secret = crypto.getRandomValues(new Uint8Array(32))
-  const subject = parseId(ID_PREFIX.guest, id)
-  const kc = codeKey({ label: LABEL.guest, key: secret, subject, epoch: 1, head: ZERO_HEAD })
-  const read = codeReader(kc)
-  const account = parseId(ID_PREFIX.account, accountId)
-  const path = `/g/${id}`
-  return {
-    id,
-    accountId,
-    secret,
-    fragment: encodeBase64url(secret),
-    path,
-    plain: site.origin + path,
-    link: `${site.origin}${path}#${encodeBase64url(secret)}`,
-    own: (window: number) => wordsAt(read(window, subject)).join(' '),
-    theirs: (window: number) => wordsAt(read(window, account)).join(' '),
-  }
-}
+const newGuest = (ownerName?: string, guestName?: string) => guestOn(site, ownerName, guestName)
 
 /** Waits until the page asks who called. */
 const asked = (page: Page) => page.locator('#who').waitFor()
@@ -155,7 +132,7 @@ describe('the guest page', { skip }, () => {
     await using page = await visit.open(guest.link)
     assert.deepEqual(await shown(page), { words: guest.own(W0), window: W0 })
     assert.equal(await page.locator('#seconds').textContent(), '48 seconds')
-    const time = `new Date(${(W0 + 2) * MINUTE}).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })`
+    const time = `new Date(${(W0 + 2) * MINUTE}).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })`
     assert.equal(await page.locator('#until').textContent(), await page.evaluate(time))
     assert.equal(await page.locator('#words').getAttribute('aria-live'), 'polite')
     await page.clock.runFor(MINUTE)

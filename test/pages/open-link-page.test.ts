@@ -5,7 +5,6 @@
  * test/pages/open-link-page.test.ts` makes their screenshots.
  */
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -24,8 +23,8 @@ import {
   visitor,
   type Visitor,
 } from './browser.ts'
+import { styleSheet } from './site.ts'
 
-const STYLE = join(import.meta.dirname, '../../src/pages/style.css')
 const OWNER = 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e'
 
 let visit: Visitor
@@ -77,7 +76,7 @@ describe('the pages of an open link', { skip }, () => {
   /** Opens a page with the style sheet of the sources. */
   async function open(path: string): Promise<Page> {
     const page = await visit.open('about:blank', null)
-    const body = await readFile(STYLE, 'utf8')
+    const body = await styleSheet()
     await page.route('**/assets/style.css', (route) =>
       route.fulfill({ contentType: 'text/css', body }),
     )

@@ -3,12 +3,12 @@
  * the scripts bundled from the sources, and the time and data that the test sets.
  */
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { build } from 'esbuild'
 import type { Content } from '../../src/api/route.ts'
+import { languageOf } from '../../src/languages/languages.ts'
 import { type GuestPage, UNKNOWN_GUEST, guestPage } from '../../src/service/pages/guest-page.ts'
 import { stampPage } from '../../src/service/pages/site.ts'
 
@@ -16,7 +16,7 @@ export type Site = {
   origin: string
   /** The server's time in Unix milliseconds; it stands still. */
   now: number
-  guests: Map<string, Omit<GuestPage, 'id' | 'now' | 'server'>>
+  guests: Map<string, Omit<GuestPage, 'id' | 'now' | 'server' | 'language'>>
   /** The answers of `/s/{id}/file`. */
   stamps: Map<string, object>
   /** `Origin` and path of every POST. */
@@ -34,15 +34,18 @@ async function bundle(): Promise<Map<string, Uint8Array>> {
     bundle: true,
     minify: true,
     write: false,
-    entryPoints: ['guest.ts', 'stamp.ts'].map((name) => join(PAGES, name)),
+    entryPoints: ['guest.ts', 'stamp.ts', 'style.css'].map((name) => join(PAGES, name)),
     outdir: 'pages',
     platform: 'browser',
     format: 'esm',
     target: 'es2022',
   })
-  const scripts = outputFiles.map((file) => [basename(file.path), file.contents] as const)
-  return new Map([...scripts, ['style.css', await readFile(join(PAGES, 'style.css'))]])
+  return new Map(outputFiles.map((file) => [basename(file.path), file.contents]))
 }
+
+/** Returns the style sheet of the pages. */
+export const styleSheet = async (): Promise<Buffer> =>
+  Buffer.from((await bundle()).get('style.css')!)
 
 /** Starts the site on a free loopback port, at this time. */
 export async function startSite(now: number): Promise<Site> {
@@ -55,15 +58,15 @@ export async function startSite(now: number): Promise<Site> {
     requests: [],
   } as unknown as Site
 
-  const content = (path: string): Content | undefined => {
+  const content = (path: string, languages?: string): Content | undefined => {
     const [, kind, id = '', more] = path.split('/')
     const { now, origin: server } = site
-    if (kind === 'g')
-      return guestPage({ ...(site.guests.get(id) ?? UNKNOWN_GUEST), id, now, server })
+    const page = { id, now, server, language: languageOf(languages) }
+    if (kind === 'g') return guestPage({ ...(site.guests.get(id) ?? UNKNOWN_GUEST), ...page })
     if (kind === 's' && more === 'file' && site.stamps.has(id)) {
       return { type: 'application/json', body: JSON.stringify(site.stamps.get(id)) }
     }
-    if (kind === 's') return stampPage({ id, known: site.stamps.has(id), now, server })
+    if (kind === 's') return stampPage({ ...page, known: site.stamps.has(id) })
     const asset = assets.get(id)
     if (kind === 'assets' && asset !== undefined) {
       return { type: id.endsWith('.css') ? 'text/css' : 'text/javascript', body: asset }
@@ -84,7 +87,7 @@ export async function startSite(now: number): Promise<Site> {
       res.writeHead(204).end()
       return
     }
-    const found = content(path)
+    const found = content(path, req.headers['accept-language'])
     if (found === undefined) res.writeHead(404).end()
     else
       res

@@ -9,7 +9,12 @@ import { type Subscribers, newEvents } from '../../src/service/events.ts'
 import type { OutgoingLetter } from '../../src/service/mail/mailer.ts'
 import { openServiceDatabase } from './database.ts'
 
-const LETTER: OutgoingLetter = { to: 'ada@example.org', subject: 'A letter', text: 'Hello' }
+const LETTER: OutgoingLetter = {
+  to: 'ada@example.org',
+  language: 'en',
+  subject: 'A letter',
+  text: 'Hello',
+}
 const EVENT = { type: 'account.signed_in', account: 'acc_1', at: 0 } as const
 
 async function open(t: TestContext) {

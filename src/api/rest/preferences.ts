@@ -10,11 +10,15 @@ const entries = {
       'Expected a language tag, for example en or de-CH.',
     ),
     v.maxLength(35),
+    v.description(
+      'The language of mails from the account server. There is English and German; for another language, mails are English.',
+    ),
   ),
   time_zone: v.pipe(
     v.string(),
     v.maxLength(64),
     v.regex(/^[\w+-]+(\/[\w+-]+)*$/, 'Expected a time zone, for example Europe/Zurich.'),
+    v.description('The time zone of times in mails from the account server.'),
   ),
   public_code: v.pipe(
     v.boolean(),
@@ -52,11 +56,15 @@ export const preferences = {
         ...entries,
         locale: v.pipe(
           v.nullable(entries.locale),
-          v.description('A language tag, such as en or de-CH; null sets the default, en.'),
+          v.description(
+            'The language of mails from the account server: a language tag, such as en or de-CH. There is English and German; for another language, mails are English. null sets the default, en.',
+          ),
         ),
         time_zone: v.pipe(
           v.nullable(entries.time_zone),
-          v.description('A time zone, such as Europe/Zurich; null sets the default, UTC.'),
+          v.description(
+            'The time zone of times in mails, such as Europe/Zurich; null sets the default, UTC.',
+          ),
         ),
       }),
     ),

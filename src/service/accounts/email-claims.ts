@@ -9,7 +9,6 @@ import { hash, randomBytes } from 'node:crypto'
 import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
-import { quoted } from '../mail/quoting.ts'
 import { accountAt, displayName, primaryAddress } from './account-record.ts'
 
 /** Returns the stored form of a token: SHA-256 in hex. */
@@ -24,15 +23,18 @@ export function newLink(publicUrl: string): { link: string; tokenHash: string } 
   return { link: `${publicUrl}/confirm/${token}`, tokenHash: tokenHash(token) }
 }
 
-/** What the page at a confirmation link shows, as plain text. */
-export interface ConfirmationText {
-  readonly title: string
-  /** What is confirmed, as names and values; foreign text is allowed in values. */
-  readonly facts?: readonly (readonly [name: string, value: string])[]
-  readonly text: string
-  /** Whether nothing is left to confirm. */
-  readonly settled?: boolean
-}
+/** A claim at a confirmation link, as its page shows it. */
+export type DisplayedClaim =
+  /** `name` and `primary`: the name of the account, and its primary address if it has one. */
+  | {
+      readonly kind: 'address'
+      readonly address: string
+      readonly name: string
+      readonly primary: string | null
+    }
+  /** The address already belongs to an account, so nothing is left to confirm. */
+  | { readonly kind: 'taken'; readonly address: string }
+  | { readonly kind: 'added'; readonly address: string }
 
 type Claim = Schema['email_claims']
 
@@ -45,12 +47,6 @@ const waiting = (db: Kysely<Schema>, tokenHash: string, at: number): Promise<Cla
     .where('expires_at', '>', at)
     .executeTakeFirst()
 
-const taken = (address: string): ConfirmationText => ({
-  title: 'This address already belongs to an account',
-  text: `${address} already belongs to an account on this server, and an address can belong to only one account. Nothing was changed. If that account is yours, sign in to it with this address.`,
-  settled: true,
-})
-
 /**
  * Returns what a link would confirm; null unless the link belongs to a pending claim.
  * @param tokenHash SHA-256 of the link's token, lower-case hex
@@ -60,22 +56,14 @@ export async function findClaim(
   db: Kysely<Schema>,
   tokenHash: string,
   now: number,
-): Promise<ConfirmationText | null> {
+): Promise<DisplayedClaim | null> {
   const claim = await waiting(db, tokenHash, now)
   if (claim === undefined) return null
   const { account_id: account, address } = claim
-  if ((await accountAt(db, address)) !== null) return taken(address)
+  if ((await accountAt(db, address)) !== null) return { kind: 'taken', address }
   const name = await displayName(db, account)
   const primary = await primaryAddress(db, account)
-  const who = primary === null ? quoted(name) : `${quoted(name)} (${primary})`
-  return {
-    title: 'Confirm your address',
-    facts: [
-      ['Address', address],
-      ['Account', who],
-    ],
-    text: 'If you confirm, this address becomes an address of this account. Codes mailed to it sign in to the account, and invitations to it reach the account. Confirm only if it is your account.',
-  }
+  return { kind: 'address', address, name, primary }
 }
 
 /**
@@ -132,7 +120,7 @@ async function give(
 export async function confirmClaim(
   ground: ServiceContext,
   tokenHash: string,
-): Promise<ConfirmationText | null> {
+): Promise<DisplayedClaim | null> {
   const { events, now } = ground
   return events.transaction(async (trx) => {
     const at = now()
@@ -145,7 +133,7 @@ export async function confirmClaim(
     // `end` also waits for a transaction that deletes the claim because it revokes a device.
     if (claim === undefined || !(await end(trx, claim.id))) return null
     const given = await give(trx, claim, at)
-    if (given === null) return taken(address)
+    if (given === null) return { kind: 'taken', address }
     const { primary } = given
     await events.publish(trx, {
       type: 'email.added',
@@ -155,9 +143,6 @@ export async function confirmClaim(
       primary,
       at,
     })
-    return {
-      title: 'Your address is confirmed',
-      text: `${address} is now an address of that account. You can close this page.`,
-    }
+    return { kind: 'added', address }
   })
 }

@@ -14,6 +14,7 @@ import { type Allowance, isYoung, takePlace } from './mail-allowance.ts'
 import { newLink } from './email-claims.ts'
 import { accountAt, displayName, primaryAddress } from './account-record.ts'
 import { holdApproved } from './device-rows.ts'
+import { readerOf } from './readers.ts'
 import type { ServiceContext } from '../context.ts'
 import { confirmAddressMessage } from '../mail/messages.ts'
 import { pageRows } from '../db/collections.ts'
@@ -173,6 +174,7 @@ async function letterTo(
   const { account, address, link, publicUrl } = of
   return confirmAddressMessage({
     to: address,
+    reader: await readerOf(trx, account),
     name: await displayName(trx, account),
     primary: await primaryAddress(trx, account),
     link,

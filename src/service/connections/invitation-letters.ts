@@ -9,6 +9,7 @@ import { hash } from 'node:crypto'
 import { newId } from '../../crypto/encoding/id.ts'
 import { acceptsMail, accountAt, displayName, primaryAddress } from '../accounts/account-record.ts'
 import { type Allowance, domainOf, isYoung, takePlaces } from '../accounts/mail-allowance.ts'
+import { readerAt, readerOf } from '../accounts/readers.ts'
 import type { ServiceContext } from '../context.ts'
 import { lockAccount } from '../db/locks.ts'
 import type { Schema } from '../db/schema.ts'
@@ -136,6 +137,7 @@ export const letterOfInvitation =
     send(
       invitationMessage({
         to,
+        reader: await readerAt(trx, to, await readerOf(trx, by.account)),
         from,
         fromEmail,
         connection: by.name,

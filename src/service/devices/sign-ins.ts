@@ -13,6 +13,8 @@ import {
   presentCode,
   sendEnrolmentCode,
 } from './enrolment-codes.ts'
+import { ANY_READER, languageOf } from '../../languages/languages.ts'
+import { readerAt } from '../accounts/readers.ts'
 import type { ServiceContext } from '../context.ts'
 import { keyLogPage } from '../db/log-pages.ts'
 import { codeMessage } from '../mail/messages.ts'
@@ -51,13 +53,17 @@ export async function checkCredential(
 }
 
 export const signIns = (ground: ServiceContext): Open['signIns'] => ({
-  create: async ({ body }) => {
+  create: async ({ body }, { languages }) => {
     const email = body.email.toLowerCase()
     const publicUrl = ground.publicUrl()
     const minutes = LIFETIME_MS / 60_000
-    const expiresAt = await sendEnrolmentCode(ground, email, (code) =>
-      ground.mail.send(codeMessage({ to: email, code, minutes, publicUrl })),
-    )
+    const expiresAt = await sendEnrolmentCode(ground, email, async (code) => {
+      // The preferences of an account change only the letter. So only the reader of the mailbox can
+      // see that there is an account.
+      const requester = { ...ANY_READER, language: languageOf(languages) }
+      const reader = await readerAt(ground.db, email, requester)
+      await ground.mail.send(codeMessage({ to: email, reader, code, minutes, publicUrl }))
+    })
     return { email, expires_at: timeAt(expiresAt) }
   },
 

@@ -21,7 +21,6 @@ import { pageRows } from '../db/collections.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
-import { guestCodeMessage } from '../mail/messages-from-others.ts'
 
 const GUEST_CODE_PREFIX = 'gst_'
 
@@ -217,6 +216,11 @@ const nowhere = () =>
 const sendBy =
   ({ db, now, mail, background, publicUrl }: ServiceContext): Service['deviceGuestCodes']['send'] =>
   async ({ id, body }, { account }) => {
+    // An idle daemon lists guest codes, but needs no texts of letters.
+    const [{ readerAt, readerOf }, { guestCodeMessage }] = await Promise.all([
+      import('../accounts/readers.ts'),
+      import('../mail/messages-from-others.ts'),
+    ])
     const at = now()
     const { row, letter } = await db.transaction().execute(async (trx) => {
       const { email, ...guest } = await guestCodeOf(trx, { account, id })
@@ -234,7 +238,8 @@ const sendBy =
       if (!(await takePlace(trx, MAILS, to, at))) throw crowded()
       const from = await displayName(trx, account)
       const fromEmail = await primaryAddress(trx, account)
-      return { row: guest, letter: { to, from, fromEmail, until: guest.expires_at } }
+      const reader = await readerAt(trx, to, await readerOf(trx, account))
+      return { row: guest, letter: { to, reader, from, fromEmail, until: guest.expires_at } }
     })
     const server = publicUrl()
     const link = `${server}/g/${id}#${body.secret}`

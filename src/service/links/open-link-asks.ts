@@ -8,8 +8,10 @@ import type { Kysely, Transaction } from 'kysely'
 import { is } from 'valibot'
 import { Slug } from '../../api/fields.ts'
 import { newId } from '../../crypto/encoding/id.ts'
-import { newLink, type ConfirmationText } from '../accounts/email-claims.ts'
+import { ANY_READER, type Language } from '../../languages/languages.ts'
+import { newLink } from '../accounts/email-claims.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
+import { readerAt } from '../accounts/readers.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 import { markChanged } from '../db/sync-marks.ts'
@@ -116,6 +118,7 @@ const waitsAlready = async (trx: Transaction<Schema>, link: string, email: strin
 
 /**
  * Stores a request and mails the link that confirms it.
+ * @param language the language of the page, for a mailbox without an account
  * @returns `taken` if the request was accepted. Also `taken`, but without a mail, if the mailbox
  *   has reached its limit for this hour or has a pending request at this link. `full` if there are
  *   too many requests. `paused` or `gone` if the link was paused or deleted since the page was
@@ -125,6 +128,7 @@ export async function ask(
   ground: ServiceContext,
   link: DisplayedOpenLink,
   asked: Asked,
+  language: Language,
 ): Promise<'taken' | 'full' | 'paused' | 'gone'> {
   const { db, now, mail, background, publicUrl } = ground
   const { email } = asked
@@ -158,7 +162,10 @@ export async function ask(
     const { display_name: name } = asked
     const of = { to: email, name, owner: link.owner, link: confirmation, hours: LIFETIME_HOURS }
     // Sent in the background. Otherwise the response time would reveal whether a mail was sent.
-    background.run(() => mail.send(askedMessage({ ...of, publicUrl: server })))
+    background.run(async () => {
+      const reader = await readerAt(db, email, { ...ANY_READER, language })
+      await mail.send(askedMessage({ ...of, reader, publicUrl: server }))
+    })
   }
   return became === 'new' || became === 'known' ? 'taken' : became
 }
@@ -183,11 +190,16 @@ const unconfirmed = (db: Kysely<Schema>, tokenHash: string, at: number) =>
     .where('request.state', '=', 'unconfirmed')
     .where('request.expires_at', '>', at)
 
-/**
- * Encloses a name in a Unicode isolate (FSI … PDI). So its writing direction does not affect the
- * sentence around it. Names contain no isolates themselves.
- */
-const isolated = (name: string) => `\u2068${name}\u2069`
+/** A request at a confirmation link, as its page shows it. */
+export type DisplayedAsk =
+  | {
+      readonly kind: 'ask'
+      readonly owner: string
+      readonly name: string
+      readonly address: string
+      readonly message: string | null
+    }
+  | { readonly kind: 'sent'; readonly owner: string; readonly address: string }
 
 /**
  * Returns what a mailed link would confirm; null unless it belongs to an unconfirmed request.
@@ -198,19 +210,11 @@ export async function findAsk(
   db: Kysely<Schema>,
   tokenHash: string,
   at: number,
-): Promise<ConfirmationText | null> {
+): Promise<DisplayedAsk | null> {
   const row = await unconfirmed(db, tokenHash, at).executeTakeFirst()
   if (row === undefined) return null
-  return {
-    title: 'Ask to connect?',
-    facts: [
-      ['You ask', row.owner],
-      ['Your name', row.display_name],
-      ['Your address', row.email],
-      ...(row.message === null ? [] : [['Your message', row.message] as const]),
-    ],
-    text: 'If you confirm, this person sees your name, your address and your message, and approves or declines your request. The names are not checked: anyone can use any name.',
-  }
+  const { owner, display_name: name, email: address, message } = row
+  return { kind: 'ask', owner, name, address, message }
 }
 
 /**
@@ -234,7 +238,7 @@ export async function rejectAsk({ db }: ServiceContext, tokenHash: string): Prom
 export async function confirmAsk(
   { events, now }: ServiceContext,
   tokenHash: string,
-): Promise<ConfirmationText | null> {
+): Promise<DisplayedAsk | null> {
   const at = now()
   return events.transaction(async (trx) => {
     const found = await unconfirmed(trx, tokenHash, at).executeTakeFirst()
@@ -267,11 +271,6 @@ export async function confirmAsk(
       email,
       at,
     })
-    return {
-      title: 'You have asked to connect',
-      text:
-        `${isolated(found.owner)} can now see your request, with your name, your message and ${email}. ` +
-        'If it is approved, an invitation comes to this mailbox. You can close this page.',
-    }
+    return { kind: 'sent', owner: found.owner, address: email }
   })
 }

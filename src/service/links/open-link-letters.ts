@@ -1,6 +1,7 @@
 /** The letters to owners of open links about new requests, and their limit. */
 import { acceptsMail, primaryAddress } from '../accounts/account-record.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
+import { readerOf } from '../accounts/readers.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Subscriber } from '../events.ts'
 import { newRequestMessage } from '../mail/messages-from-others.ts'
@@ -30,5 +31,6 @@ export const letterOfRequest =
       .where('state', '=', 'pending')
       .executeTakeFirstOrThrow()
     const waiting = Number(count)
-    send(newRequestMessage({ to, name, email, title, waiting, publicUrl: publicUrl() }))
+    const reader = await readerOf(trx, account)
+    send(newRequestMessage({ to, reader, name, email, title, waiting, publicUrl: publicUrl() }))
   }

@@ -3,6 +3,8 @@ import type { SendMailOptions } from 'nodemailer'
 export interface OutgoingLetter {
   /** The recipient, exactly one address. */
   readonly to: string
+  /** The language tag of the letter. */
+  readonly language: string
   readonly subject: string
   readonly text: string
 }
@@ -25,7 +27,7 @@ export type MailSender = Pick<Mail, 'send'>
  * does not parse it as a list of addresses.
  */
 export const composed = (
-  { to, subject, text }: OutgoingLetter,
+  { to, language, subject, text }: OutgoingLetter,
   from: string,
   now: number,
 ): SendMailOptions => ({
@@ -34,8 +36,11 @@ export const composed = (
   subject,
   text,
   date: new Date(now),
-  // Prevents automatic replies (RFC 3834 section 5).
-  headers: { 'Auto-Submitted': 'auto-generated' },
+  headers: {
+    // Prevents automatic replies (RFC 3834 section 5).
+    'Auto-Submitted': 'auto-generated',
+    'Content-Language': language,
+  },
   disableFileAccess: true,
   disableUrlAccess: true,
 })

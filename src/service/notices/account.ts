@@ -5,6 +5,7 @@
 import { acceptsMail, primaryAddress, quotedName } from '../accounts/account-record.ts'
 import { deviceName } from '../accounts/device-rows.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
+import { readerOf } from '../accounts/readers.ts'
 import type { Subscriber } from '../events.ts'
 import {
   deviceAddedMessage,
@@ -36,8 +37,10 @@ export const noticeOfEmail: Subscriber<'email.added'> = (
 /** Sends a letter to the previous primary address, if there was one. */
 export const letterOfEmail =
   ({ publicUrl }: { publicUrl: () => string }): Subscriber<'email.added'> =>
-  ({ send }, { address, primary }) => {
-    if (primary !== null) send(emailAddedMessage({ to: primary, address, publicUrl: publicUrl() }))
+  async ({ trx, send }, { account, address, primary: to }) => {
+    if (to === null) return
+    const reader = await readerOf(trx, account)
+    send(emailAddedMessage({ to, reader, address, publicUrl: publicUrl() }))
   }
 
 interface Links {
@@ -48,21 +51,27 @@ export const letterOfDevice =
   ({ publicUrl }: Links): Subscriber<'device.added'> =>
   async ({ trx, send }, { account, name: deviceName }) => {
     const to = await primaryAddress(trx, account)
-    if (to !== null) send(deviceAddedMessage({ to, deviceName, publicUrl: publicUrl() }))
+    if (to === null) return
+    const reader = await readerOf(trx, account)
+    send(deviceAddedMessage({ to, reader, deviceName, publicUrl: publicUrl() }))
   }
 
 export const letterOfRecoveryKey =
   ({ publicUrl }: Links): Subscriber<'recovery_key.changed'> =>
   async ({ trx, send }, { account, name: deviceName }) => {
     const to = await primaryAddress(trx, account)
-    if (to !== null) send(recoveryKeyMessage({ to, deviceName, publicUrl: publicUrl() }))
+    if (to === null) return
+    const reader = await readerOf(trx, account)
+    send(recoveryKeyMessage({ to, reader, deviceName, publicUrl: publicUrl() }))
   }
 
 export const letterOfReset =
   ({ publicUrl }: Links): Subscriber<'account.reset'> =>
   async ({ trx, send }, { account, deviceName, withKey }) => {
     const to = await primaryAddress(trx, account)
-    if (to !== null) send(resetMessage({ to, deviceName, withKey, publicUrl: publicUrl() }))
+    if (to === null) return
+    const reader = await readerOf(trx, account)
+    send(resetMessage({ to, reader, deviceName, withKey, publicUrl: publicUrl() }))
   }
 
 /**
@@ -247,7 +256,8 @@ export const letterOfWebhook =
     if (to === null || !(await acceptsMail(trx, account))) return
     if (!(await takePlace(trx, WEBHOOK_LETTERS, to, at))) return
     const on = await deviceName(trx, device)
-    send(webhookMessage({ to, name, webhook, on, since, publicUrl: publicUrl() }))
+    const reader = await readerOf(trx, account)
+    send(webhookMessage({ to, reader, name, webhook, on, since, publicUrl: publicUrl() }))
   }
 
 /** Notifies the account that a device gave a webhook up. An earlier notification is replaced. */

@@ -1,6 +1,7 @@
 import type { OrgRole } from '../../api/rest/org.ts'
 import { displayName, primaryAddress } from '../accounts/account-record.ts'
 import type { Allowance } from '../accounts/mail-allowance.ts'
+import { readerAt, readerOf } from '../accounts/readers.ts'
 import { takeInvitationMails } from '../connections/invitation-letters.ts'
 import type { EventOf, Subscriber } from '../events.ts'
 import { orgInvitationMessage } from '../mail/messages-from-others.ts'
@@ -95,5 +96,7 @@ export const lettersOfInvites =
     const wanted = invites.filter(({ wantsMail }) => wantsMail).map(({ email }) => email)
     const mailed = await takeInvitationMails(trx, { account, toMailbox: MAILS }, wanted, at)
     const contents = { from, fromEmail, organisation: organisation.name, publicUrl: publicUrl() }
-    for (const to of mailed) send(orgInvitationMessage({ ...contents, to }))
+    const inviter = await readerOf(trx, account)
+    for (const to of mailed)
+      send(orgInvitationMessage({ ...contents, to, reader: await readerAt(trx, to, inviter) }))
   }

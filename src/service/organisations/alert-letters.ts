@@ -1,37 +1,15 @@
 /** The letters about alerts that have fired. */
 import type { AlertEvent } from '../../api/rest/org.ts'
+import { ENGLISH } from '../../languages/languages.ts'
 import { type Allowance, takePlace } from '../accounts/mail-allowance.ts'
+import { readerWith } from '../accounts/readers.ts'
 import type { ServiceContext } from '../context.ts'
 import type { Schema } from '../db/schema.ts'
 import { type OutgoingLetter, sendAll } from '../mail/mailer.ts'
 import { orgAlertMessage } from '../mail/messages-from-others.ts'
 
-const PHRASES: Readonly<Record<AlertEvent, string>> = {
-  member_invited: 'a person was invited',
-  member_joined: 'a member joined',
-  member_activated: 'a member was activated',
-  member_suspended: 'a member was suspended',
-  member_role_changed: 'the role of a member changed',
-  member_left: 'a member left',
-  group_created: 'a group was created',
-  group_updated: 'a group was changed',
-  group_deleted: 'a group was deleted',
-  group_members_added: 'members were added to a group',
-  group_members_removed: 'members were removed from a group',
-  alert_created: 'an alert was created',
-  alert_updated: 'an alert was changed',
-  alert_deleted: 'an alert was deleted',
-  machine_created: 'a machine account was created',
-  token_created: 'a token was created',
-  token_revoked: 'a token was revoked',
-  connection_created: 'a connection was created',
-  verification: 'words were verified',
-  verification_failed: 'a check of words failed',
-  stamp: 'a stamp was created',
-}
-
-/** Returns the phrase for the event of an alert. */
-export const phraseOf = (event: AlertEvent): string => PHRASES[event]
+/** Returns the English phrase for the event of an alert. */
+export const phraseOf = (event: AlertEvent): string => ENGLISH.messages.alertEvents[event]
 
 /** The services that are needed to send letters about alerts. */
 export type Post = Pick<ServiceContext, 'background' | 'db' | 'mail' | 'publicUrl'>
@@ -85,7 +63,7 @@ export async function mailFired(
     const mailboxes = await trx
       .selectFrom('emails')
       .leftJoin('preferences', 'preferences.account_id', 'emails.account_id')
-      .select('address')
+      .select(['address', 'locale', 'time_zone'])
       .where('emails.account_id', 'in', accounts)
       .where('is_primary', '=', 1)
       .where((of) =>
@@ -93,15 +71,16 @@ export async function mailFired(
       )
       .orderBy('address')
       .execute()
-    const open: string[] = []
-    for (const { address } of mailboxes)
-      if (await takePlace(trx, LETTERS, address, now)) open.push(address)
-    return open.map((to) =>
+    const open: typeof mailboxes = []
+    for (const mailbox of mailboxes)
+      if (await takePlace(trx, LETTERS, mailbox.address, now)) open.push(mailbox)
+    return open.map(({ address: to, ...chosen }) =>
       orgAlertMessage({
         to,
+        reader: readerWith(chosen),
         organisation: organisation.name,
         alert: rule.name,
-        happened: phraseOf(rule.event as AlertEvent),
+        event: rule.event as AlertEvent,
         threshold: rule.threshold,
         minutes: rule.window_minutes,
         publicUrl: publicUrl(),

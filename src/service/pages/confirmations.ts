@@ -5,31 +5,91 @@
  */
 import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
+import { type Language, languageOf, messageText } from '../../languages/languages.ts'
 import {
   confirmClaim,
+  type DisplayedClaim,
   findClaim,
   rejectClaim,
-  type ConfirmationText,
   tokenHash,
 } from '../accounts/email-claims.ts'
 import type { ServiceContext } from '../context.ts'
-import { confirmAsk, findAsk, rejectAsk } from '../links/open-link-asks.ts'
-import { document, html, type Html } from './document.ts'
+import { confirmAsk, type DisplayedAsk, findAsk, rejectAsk } from '../links/open-link-asks.ts'
+import { quoted } from '../mail/quoting.ts'
+import { document, html, type Html, messageHtml, personName } from './document.ts'
 
-type Page = { title: string; main: Html; status?: number; server: string }
+/** The language of the page, and the base URL of this server. */
+interface Frame {
+  readonly language: Language
+  readonly server: string
+}
 
-const page = (of: Page): Content =>
+const page = (frame: Frame, of: { title: string; main: Html; status?: number }): Content =>
   document({
+    ...frame,
     ...of,
     main: html`<main class="page">
-      <p class="eyebrow">Mailbox</p>
+      <p class="eyebrow">${frame.language.messages.confirm.eyebrow}</p>
       <h1>${of.title}</h1>
       ${of.main}
     </main>`,
     form: true,
   })
 
-const factRows = (facts: NonNullable<ConfirmationText['facts']>): Html[] =>
+/** What a page says: a text, and names with values that other people may have written. */
+interface Statement {
+  readonly title: string
+  readonly facts?: readonly (readonly [name: string, value: string])[]
+  readonly text: string | Html
+}
+
+/** Returns what the page says about a claim or a request. */
+function statementOf(language: Language, of: DisplayedClaim | DisplayedAsk): Statement {
+  const { confirm: texts } = language.messages
+  switch (of.kind) {
+    case 'address': {
+      const name = quoted(of.name, language)
+      return {
+        title: texts.addressTitle,
+        facts: [
+          [texts.address, of.address],
+          [texts.account, of.primary === null ? name : `${name} (${of.primary})`],
+        ],
+        text: texts.addressText,
+      }
+    }
+    case 'taken':
+      return {
+        title: texts.takenTitle,
+        text: messageText(language, texts.taken, { address: of.address }),
+      }
+    case 'added':
+      return {
+        title: texts.addedTitle,
+        text: messageText(language, texts.added, { address: of.address }),
+      }
+    case 'ask':
+      return {
+        title: texts.askTitle,
+        facts: [
+          [texts.asked, of.owner],
+          [texts.yourName, of.name],
+          [texts.yourAddress, of.address],
+          ...(of.message === null ? [] : [[texts.yourMessage, of.message] as const]),
+        ],
+        text: texts.askText,
+      }
+    case 'sent': {
+      const owner = personName(of.owner)
+      return {
+        title: texts.sentTitle,
+        text: messageHtml(language, texts.sent, { owner, address: of.address }),
+      }
+    }
+  }
+}
+
+const factRows = (facts: NonNullable<Statement['facts']>): Html[] =>
   facts.map(
     ([name, value]) =>
       html`<div>
@@ -39,80 +99,71 @@ const factRows = (facts: NonNullable<ConfirmationText['facts']>): Html[] =>
   )
 
 /** Returns the page that shows what the link with this token confirms. */
-const confirmPage = (
-  { title, facts = [], text }: ConfirmationText,
-  of: { token: string; server: string },
-): Content =>
-  page({
+function confirmPage(frame: Frame, token: string, of: DisplayedClaim | DisplayedAsk): Content {
+  const { title, facts = [], text } = statementOf(frame.language, of)
+  const { confirm: texts } = frame.language.messages
+  return page(frame, {
     title,
-    server: of.server,
-    main: html`<form class="card" method="post" action="/confirm/${of.token}">
+    main: html`<form class="card" method="post" action="/confirm/${token}">
         <dl>${factRows(facts)}</dl>
         <p>${text}</p>
         <p class="answers">
-          <button type="submit" name="answer" value="confirm">Confirm</button>
-          <button class="quiet" type="submit" name="answer" value="reject">This was not me</button>
+          <button type="submit" name="answer" value="confirm">${texts.confirm}</button>
+          <button class="quiet" type="submit" name="answer" value="reject">${texts.reject}</button>
         </p>
       </form>
-      <p class="small">Until you confirm, nothing happens. You can also just close this page.</p>`,
+      <p class="small">${texts.untilThen}</p>`,
   })
+}
 
-/** Returns the page after a confirmation. */
-const confirmedPage = ({ title, text }: ConfirmationText, server: string): Content =>
-  page({
+/** Returns the page when nothing is left to confirm. */
+function settledPage(frame: Frame, of: DisplayedClaim | DisplayedAsk): Content {
+  const { title, text } = statementOf(frame.language, of)
+  return page(frame, {
     title,
-    server,
     main: html`<section class="card"><p class="said">${text}</p></section>`,
   })
+}
 
 /** Returns the page after a rejection. */
-const rejectedPage = (server: string): Content =>
-  page({
-    title: 'Nothing was confirmed',
-    server,
-    main: html`<section class="card">
-      <p>
-        The link in the mail does not work any more. If you get such a mail again, you can ignore
-        it: without the mail, nobody can confirm anything for your mailbox.
-      </p>
-    </section>`,
+function rejectedPage(frame: Frame): Content {
+  const { confirm: texts } = frame.language.messages
+  return page(frame, {
+    title: texts.rejectedTitle,
+    main: html`<section class="card"><p>${texts.rejected}</p></section>`,
   })
+}
 
 /** Returns the page for an unknown, used or expired link: status 404, always the same. */
-const endedPage = (server: string): Content =>
-  page({
-    title: 'This link is no longer valid',
-    server,
+function endedPage(frame: Frame): Content {
+  const { confirm: texts } = frame.language.messages
+  return page(frame, {
+    title: texts.endedTitle,
     status: 404,
-    main: html`<section class="card">
-      <p>
-        The link was already used, or it has expired. If you confirmed something with it, the
-        confirmation is still valid. Otherwise repeat the step for which you got the mail, and use
-        the link in the newest mail.
-      </p>
-    </section>`,
+    main: html`<section class="card"><p>${texts.ended}</p></section>`,
   })
+}
 
 export const confirmationPages = (ground: ServiceContext): Open['confirmationPages'] => {
   const { db, now, publicUrl } = ground
   return {
-    read: async ({ token }) => {
-      const [of, server] = [tokenHash(token), publicUrl()]
+    read: async ({ token }, { languages }) => {
+      const frame = { language: languageOf(languages), server: publicUrl() }
+      const of = tokenHash(token)
       const link = (await findAsk(db, of, now())) ?? (await findClaim(db, of, now()))
-      if (link === null) return endedPage(server)
-      return link.settled === true
-        ? confirmedPage(link, server)
-        : confirmPage(link, { token, server })
+      if (link === null) return endedPage(frame)
+      return link.kind === 'taken' ? settledPage(frame, link) : confirmPage(frame, token, link)
     },
 
-    confirm: async ({ token, body: { answer } }) => {
-      const [of, server] = [tokenHash(token), publicUrl()]
+    confirm: async ({ token, body: { answer } }, { languages }) => {
+      const frame = { language: languageOf(languages), server: publicUrl() }
+      const of = tokenHash(token)
       if (answer === 'reject') {
         const rejected = (await rejectAsk(ground, of)) || (await rejectClaim(ground, of))
-        return rejected ? rejectedPage(server) : endedPage(server)
+        return rejected ? rejectedPage(frame) : endedPage(frame)
       }
       const confirmed = (await confirmAsk(ground, of)) ?? (await confirmClaim(ground, of))
-      return confirmed === null ? endedPage(server) : confirmedPage(confirmed, server)
+      return confirmed === null ? endedPage(frame) : settledPage(frame, confirmed)
     },
   }
 }

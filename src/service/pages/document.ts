@@ -6,6 +6,8 @@
  */
 import type { Content } from '../../api/route.ts'
 import { displayedName } from '../../crypto/encoding/quoted.ts'
+import type { Language } from '../../languages/languages.ts'
+import { partsOf, type Template } from '../../languages/message.ts'
 import { hostOf } from '../mail/quoting.ts'
 
 /** HTML made by a template. Because of the private member, no other object can have this type. */
@@ -40,6 +42,16 @@ const ENTITY: Readonly<Record<string, string>> = {
 /** Escapes a text for an element's content or a quoted attribute. */
 export function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITY[character]!)
+}
+
+/** Returns a message as HTML. Values are escaped, except `Html`. */
+export function messageHtml<Names extends string>(
+  { locale }: Language,
+  template: Template<Names>,
+  values: { readonly [N in Names]: string | number | Html },
+): Html {
+  const parts = partsOf(template, values, locale)
+  return new Html(['', ...parts.map(() => '')], parts)
 }
 
 /** Returns a name as HTML that is isolated from the direction of the text around it. */
@@ -82,10 +94,12 @@ export const MARK = html`<svg viewBox="0 0 16 16" width="24" height="24" aria-hi
 
 /**
  * Returns a response with an HTML document around `main`.
- * @param of `server`: the base URL of this server, which the page names; `status`: 200 by default;
- *   `form`: whether the page may send a form to this server
+ * @param of `language`: the language of the texts; `server`: the base URL of this server, which
+ *   the page names; `status`: 200 by default; `form`: whether the page may send a form to this
+ *   server
  */
 export function document(of: {
+  language: Language
   title: string
   server?: string
   script?: '/assets/guest.js' | '/assets/stamp.js'
@@ -93,9 +107,10 @@ export function document(of: {
   main: Html
   status?: number
 }): Content {
-  const { script, server, form = false } = of
+  const { language, script, server, form = false } = of
+  const { frame } = language.messages
   const page = html`<!doctype html>
-    <html lang="en">
+    <html lang="${language.tag}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -111,7 +126,13 @@ export function document(of: {
         <header class="brand">
           ${MARK}
           <span>Countersign</span>
-          ${server === undefined ? html`` : html`<span class="server">on ${hostOf(server)}</span>`}
+          ${
+            server === undefined
+              ? html``
+              : html`<span class="server">
+                  ${messageHtml(language, frame.server, { host: hostOf(server) })}
+                </span>`
+          }
         </header>
         ${of.main}
       </body>
@@ -121,6 +142,9 @@ export function document(of: {
     ...(of.status === undefined ? {} : { status: of.status }),
     body: page.toString(),
     headers: {
+      'Content-Language': language.tag,
+      // The language depends on this field (RFC 9110 section 12.5.5).
+      Vary: 'Accept-Language',
       'Content-Security-Policy': policyOf(script !== undefined, form),
       // With `no-referrer`, a browser would send `Origin: null` with a form (Fetch section 3.1),
       // which this server rejects.
@@ -133,7 +157,12 @@ export function document(of: {
  * The text that is shown until the page's script removes it. The style sheet delays it, so that it
  * appears only if JavaScript is disabled or the script cannot be loaded.
  */
-export const needsScript = html`<p class="notice late" id="needs-script" data-kind="warn">
-  This page checks everything in your browser, and needs JavaScript for that. Nothing was checked.
-  Allow JavaScript for this page, and reload it.
-</p>`
+export const needsScript = ({ messages }: Language): Html =>
+  html`<p class="notice late" id="needs-script" data-kind="warn">${messages.frame.needsScript}</p>`
+
+/**
+ * Returns attributes with the messages of the page's script, which gets no messages of other pages
+ * or languages, and with the language tag for its dates and numbers.
+ */
+export const scriptMessages = ({ locale }: Language, messages: object): Html =>
+  html`data-locale="${locale}" data-messages="${JSON.stringify(messages)}"`

@@ -5,8 +5,17 @@
 import type { Content } from '../../api/route.ts'
 import { ID_PREFIX, isId } from '../../crypto/encoding/id.ts'
 import { displayedName } from '../../crypto/encoding/quoted.ts'
+import { type Language, messageText, timeText } from '../../languages/languages.ts'
 import { hostOf } from '../mail/quoting.ts'
-import { document, html, type Html, needsScript, personName } from './document.ts'
+import {
+  document,
+  html,
+  type Html,
+  messageHtml,
+  needsScript,
+  personName,
+  scriptMessages,
+} from './document.ts'
 
 export type GuestPage = {
   /** The id in the path. If the code is unknown, it may be any text. */
@@ -25,6 +34,7 @@ export type GuestPage = {
   state: 'active' | 'revoked' | 'expired' | 'unknown'
   /** The server's time in Unix milliseconds, by which the page counts the minutes. */
   now: number
+  language: Language
 }
 
 /** What the page needs of a code that the server does not know. */
@@ -44,19 +54,19 @@ export const UNKNOWN_GUEST = {
  * of the kind that the guest chose (`data-mode`).
  */
 export function guestPage(of: GuestPage): Content {
-  const page = { script: '/assets/guest.js', server: of.server } as const
+  const { language, server } = of
+  const { guest: texts } = language.messages
+  const page = { language, server, script: '/assets/guest.js' } as const
   if (of.state === 'active') {
-    return document({
-      ...page,
-      title: `Calls with ${displayedName(of.ownerName)}`,
-      main: active(of),
-    })
+    const owner = displayedName(of.ownerName)
+    const title = messageText(language, texts.title, { owner })
+    return document({ ...page, title, main: active(of) })
   }
   const { title, kind, lines, status } = ended(of)
   // The script still runs: it removes the secret from the address bar and deletes the stored key.
   const id = isId(ID_PREFIX.guest, of.id) ? html`data-id="${of.id}"` : ''
   const main = html`<main class="page" ${id} data-state="${of.state}">
-    <p class="eyebrow">Guest page</p>
+    <p class="eyebrow">${texts.eyebrow}</p>
     <h1>${title}</h1>
     <section class="result" data-kind="${kind}">${lines}</section>
   </main>`
@@ -65,58 +75,56 @@ export function guestPage(of: GuestPage): Content {
 
 type Ended = { title: string; kind: 'bad' | 'warn'; lines: Html[]; status: number }
 
-function ended(of: GuestPage): Ended {
-  const owner = personName(of.ownerName)
-  const trust = html`<h2>Do not trust a caller who asks for words of this page</h2>`
-  const remedy = html`<p>To get a new link, call ${owner} at a number that you already have.</p>`
-  if (of.state === 'revoked') {
-    const line = html`<p>${owner} withdrew this code. Its words no longer prove anything.</p>`
+function ended({ language, ownerName, state }: GuestPage): Ended {
+  const { guest: texts } = language.messages
+  const owner = personName(ownerName)
+  const trust = html`<h2>${texts.doNotTrust}</h2>`
+  const remedy = html`<p>${messageHtml(language, texts.remedy, { owner })}</p>`
+  if (state === 'revoked') {
+    const line = html`<p>${messageHtml(language, texts.withdrawn, { owner })}</p>`
     const lines = [trust, line, remedy]
-    return { title: 'This code was withdrawn', kind: 'bad', lines, status: 410 }
+    return { title: texts.withdrawnTitle, kind: 'bad', lines, status: 410 }
   }
-  if (of.state === 'expired') {
-    const line = html`<p>
-      The code from ${owner} was valid for a limited time, and this time is over.
-    </p>`
-    return {
-      title: 'This code has expired',
-      kind: 'bad',
-      lines: [trust, line, remedy],
-      status: 410,
-    }
+  if (state === 'expired') {
+    const line = html`<p>${messageHtml(language, texts.expired, { owner })}</p>`
+    return { title: texts.expiredTitle, kind: 'bad', lines: [trust, line, remedy], status: 410 }
   }
-  const line = html`<p>
-    The link may be incomplete or contain a typing error, or the code was deleted. Open the full
-    link that you were sent, or scan the QR image again.
-  </p>`
-  const lines = [html`<h2>This page cannot check a call</h2>`, line]
-  return { title: 'There is no such code', kind: 'warn', lines, status: 404 }
+  const lines = [html`<h2>${texts.cannotCheck}</h2>`, html`<p>${texts.unknown}</p>`]
+  return { title: texts.unknownTitle, kind: 'warn', lines, status: 404 }
 }
 
-const UTC = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' } as const
-
-/** Returns a time as HTML, in UTC. */
-function utc(unixMs: number): Html {
-  const date = new Date(unixMs)
-  return html`<time datetime="${date.toISOString()}"
-    >${date.toLocaleString('en-GB', UTC)} UTC</time
-  >`
+/** Returns a time as HTML, in UTC. The page's script replaces it by the time on the device. */
+function utc(language: Language, unixMs: number): Html {
+  const text = timeText({ language, timeZone: 'UTC' }, unixMs)
+  return html`<time id="expiry" datetime="${new Date(unixMs).toISOString()}">${text}</time>`
 }
 
-const about = (of: GuestPage): Html =>
-  html`<p class="lead">
-    This is a page of ${personName(of.ownerName)} on ${hostOf(of.server)}. Three words show that a
-    call is really between you two.
+function about({ language, ...of }: GuestPage): Html {
+  const { guest: texts } = language.messages
+  const owner = personName(of.ownerName)
+  return html`<p class="lead">
+    ${messageHtml(language, texts.about, { owner, host: hostOf(of.server) })}
     ${
       of.guestName === null
         ? ''
-        : html`<span id="made-for">Made for ${personName(of.guestName)}.</span>`
+        : html`<span id="made-for"
+            >${messageHtml(language, texts.madeFor, { guest: personName(of.guestName) })}</span
+          >`
     }
-    ${of.expiresAt === null ? '' : html`The page works until ${utc(of.expiresAt)}.`}
+    ${
+      of.expiresAt === null
+        ? ''
+        : messageHtml(language, texts.worksUntil, { time: utc(language, of.expiresAt) })
+    }
   </p>`
+}
 
 const active = (of: GuestPage): Html => {
+  const { language } = of
+  const { guest: texts, guestScript } = language.messages
   const owner = personName(of.ownerName)
+  const until = html`<span id="until"></span>`
+  const seconds = html`<span id="seconds"></span>`
   return html`<main
     class="page"
     data-id="${of.id}"
@@ -124,22 +132,23 @@ const active = (of: GuestPage): Html => {
     data-owner="${displayedName(of.ownerName)}"
     data-state="active"
     data-now="${of.now}"
+    ${scriptMessages(language, guestScript)}
   >
-    <p class="eyebrow">Guest page</p>
-    <h1>Calls with ${owner}</h1>
-    ${about(of)} ${needsScript}
+    <p class="eyebrow">${texts.eyebrow}</p>
+    <h1>${messageHtml(language, texts.title, { owner })}</h1>
+    ${about(of)} ${needsScript(language)}
     <p class="notice" id="notice" role="status" tabindex="-1"></p>
     <p class="notice" id="clock" data-kind="warn" role="status"></p>
     <section class="card" id="who" aria-labelledby="who-called" hidden>
-      <h2 id="who-called" tabindex="-1">Who called?</h2>
+      <h2 id="who-called" tabindex="-1">${texts.whoCalled}</h2>
       <div class="choices">
         <button id="called" type="button">
-          <strong>They called me</strong>
-          <span>You check their words first. Then this page shows yours.</span>
+          <strong>${texts.called}</strong>
+          <span>${texts.calledSteps}</span>
         </button>
         <button id="calling" type="button">
-          <strong>I am calling</strong>
-          <span>You say your words first. Then you check theirs.</span>
+          <strong>${texts.calling}</strong>
+          <span>${texts.callingSteps}</span>
         </button>
       </div>
     </section>
@@ -149,19 +158,21 @@ const active = (of: GuestPage): Html => {
         class="suggestions"
         id="suggestions"
         role="group"
-        aria-label="Similar words of the list"
+        aria-label="${texts.similarWords}"
         hidden
       ></div>
       <section class="card" id="theirs" aria-labelledby="listen">
-        <h2 id="listen">Check their words</h2>
-        <p class="called">Ask the caller for three words. <strong>Do not say yours yet.</strong></p>
-        <p class="calling">After you have said yours, ask for theirs.</p>
+        <h2 id="listen">${texts.checkTheirs}</h2>
+        <p class="called">${texts.askCaller} <strong>${texts.notYoursYet}</strong></p>
+        <p class="calling">${texts.askTheirs}</p>
         <form id="check" novalidate>
-          <label for="heard">The three words that you hear</label>
+          <label for="heard">${texts.heard}</label>
           <div class="field">
             <input
               id="heard"
               type="text"
+              lang="en"
+              translate="no"
               maxlength="200"
               autocomplete="off"
               autocapitalize="none"
@@ -170,48 +181,39 @@ const active = (of: GuestPage): Html => {
               enterkeyhint="go"
               aria-describedby="verdict"
             />
-            <button type="submit">Check</button>
+            <button type="submit">${texts.check}</button>
           </div>
         </form>
       </section>
       <section class="card" id="mine" aria-labelledby="say" hidden>
-        <h2 class="calling" id="say" tabindex="-1">Say your words</h2>
-        <p class="words" id="words" aria-live="polite" aria-atomic="true"></p>
+        <h2 class="calling" id="say" tabindex="-1">${texts.sayYours}</h2>
+        <p
+          class="words"
+          id="words"
+          lang="en"
+          translate="no"
+          aria-live="polite"
+          aria-atomic="true"
+        ></p>
         <div class="countdown">
           <progress id="bar" max="60" value="0" aria-hidden="true"></progress>
-          <p>
-            These words hold until <span id="until"></span>. New words in
-            <span id="seconds"></span>.
-          </p>
+          <p>${messageHtml(language, texts.validity, { time: until, seconds })}</p>
         </div>
       </section>
-      <p><button class="quiet" id="again" type="button">Start again</button></p>
+      <p><button class="quiet" id="again" type="button">${texts.startAgain}</button></p>
     </div>
     <section class="small" id="device" hidden>
       <p id="kept"></p>
-      <button class="quiet" id="forget" type="button">Remove this code from this device</button>
+      <button class="quiet" id="forget" type="button">${texts.remove}</button>
     </section>
     <details class="small">
-      <summary>What the words prove, and what they do not</summary>
+      <summary>${texts.proof}</summary>
       <ul>
-        <li>
-          They prove that the other person has the secret of your link in this minute. They do not
-          prove the names above: the account chose these names itself.
-        </li>
-        <li>
-          This page accepts words only once: in the minute in which they are shown, in the minute
-          before, or in the minute after.
-        </li>
-        <li>
-          They do not stop a person who listens to your call and passes every word on while you
-          talk.
-        </li>
-        <li>
-          The secret stays in this browser. But this page comes from a server, and a dishonest
-          server could send a page that reads the secret. The history of your browser may also
-          contain your link.
-        </li>
-        <li>Anyone who has your link can see your words. Do not pass the link on.</li>
+        <li>${texts.proofOfSecret}</li>
+        <li>${texts.proofOnce}</li>
+        <li>${texts.proofRelay}</li>
+        <li>${texts.proofServer}</li>
+        <li>${texts.proofLink}</li>
       </ul>
     </details>
   </main>`

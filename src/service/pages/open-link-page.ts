@@ -7,9 +7,10 @@ import { safeParse } from 'valibot'
 import { email, name, text } from '../../api/fields.ts'
 import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
+import { type Language, languageOf, messageText } from '../../languages/languages.ts'
 import type { ServiceContext } from '../context.ts'
 import { ask, type Asked, findLink } from '../links/open-link-asks.ts'
-import { document, html, type Html, personName } from './document.ts'
+import { document, html, type Html, messageHtml, personName } from './document.ts'
 
 /** The link, with the texts that its owner chose. */
 interface OpenLinkPage {
@@ -19,6 +20,7 @@ interface OpenLinkPage {
   readonly headline: string | null
   /** The base URL of this server. */
   readonly server: string
+  readonly language: Language
 }
 
 /** The contents of the fields. */
@@ -44,10 +46,11 @@ const page = (of: {
   main: Html
   status?: number
   server: string
+  language: Language
 }): Content => {
   const { title, heading, main, ...rest } = of
   const whole = html`<main class="page">
-    <p class="eyebrow">Open link</p>
+    <p class="eyebrow">${of.language.messages.openLink.eyebrow}</p>
     <h1>${heading}</h1>
     ${main}
   </main>`
@@ -55,21 +58,23 @@ const page = (of: {
 }
 
 const headed = (
-  { title, server }: OpenLinkPage,
+  { title, server, language }: OpenLinkPage,
   of: { heading?: string; main: Html; status?: number },
 ): Content => {
   const { heading, ...rest } = of
-  const whole = heading === undefined ? title : `${heading}: ${title}`
-  return page({ ...rest, server, title: whole, heading: html`<bdi>${title}</bdi>` })
+  const { headed: template } = language.messages.openLink
+  const whole = heading === undefined ? title : messageText(language, template, { heading, title })
+  return page({ ...rest, language, server, title: whole, heading: html`<bdi>${title}</bdi>` })
 }
 
-const rule = ({ owner, headline }: OpenLinkPage): Html =>
-  html`<p class="rule">
-    <strong>Ask ${personName(owner)} to connect with you.</strong>
-    ${headline === null ? '' : html`<span class="headline"><bdi>${headline}</bdi></span>`} Anyone
-    can use any name. Continue only if you got this link from this person, in a way that you already
-    trust.
+function rule({ language, owner, headline }: OpenLinkPage): Html {
+  const { openLink: texts } = language.messages
+  return html`<p class="rule">
+    <strong>${messageHtml(language, texts.rule, { owner: personName(owner) })}</strong>
+    ${headline === null ? '' : html`<span class="headline"><bdi>${headline}</bdi></span>`}
+    ${texts.caution}
   </p>`
+}
 
 /**
  * Returns a field's attributes and its error text. The attributes refer to the text, for screen
@@ -98,18 +103,14 @@ function formPage(
   again: { values: Values; faults: Faults } | null = null,
 ): Content {
   const { values, faults } = again ?? { values: EMPTY, faults: {} }
+  const { language } = link
+  const { openLink: texts } = language.messages
   const [name, email, message] = FIELDS.map((field) => attributes(field, faults))
   const main = html`${rule(link)}
     <form class="card" method="post" action="/o/${link.slug}">
-      ${
-        again === null
-          ? html``
-          : html`<p class="verdict" data-kind="bad">
-              Your request was not sent. Correct the marked fields.
-            </p>`
-      }
+      ${again === null ? html`` : html`<p class="verdict" data-kind="bad">${texts.faulty}</p>`}
       <div class="entry">
-        <label for="display_name">Your name</label>
+        <label for="display_name">${texts.name}</label>
         ${name!.fault}
         <input
           id="display_name"
@@ -124,11 +125,8 @@ function formPage(
         />
       </div>
       <div class="entry">
-        <label for="email">Your e-mail address</label>
-        <p class="hint" id="email-hint">
-          We mail a link to this address, to check that the address is yours. Your request is not
-          sent until you open the link and confirm.
-        </p>
+        <label for="email">${texts.email}</label>
+        <p class="hint" id="email-hint">${texts.emailHint}</p>
         ${email!.fault}
         <input
           id="email"
@@ -143,7 +141,7 @@ function formPage(
         />
       </div>
       <div class="entry">
-        <label for="message">Your message (optional)</label>
+        <label for="message">${texts.message}</label>
         ${message!.fault}
         <textarea
           id="message"
@@ -155,87 +153,78 @@ function formPage(
         >
 ${values.message}</textarea>
       </div>
-      <p><button type="submit">Ask to connect</button></p>
+      <p><button type="submit">${texts.send}</button></p>
     </form>
     <section class="card" aria-labelledby="becomes">
-      <h2 id="becomes">What happens to your request</h2>
+      <h2 id="becomes">${texts.becomes}</h2>
       <ol>
-        <li>You open the link in our mail and confirm.</li>
-        <li>
-          ${personName(link.owner)} sees your name, your address and your message, and approves or
-          declines. If your request is declined, you get no mail.
-        </li>
-        <li>
-          If it is approved, you get an invitation by mail. After that, you recognise each other on
-          calls by three words.
-        </li>
+        <li>${texts.becomesFirst}</li>
+        <li>${messageHtml(language, texts.becomesThen, { owner: personName(link.owner) })}</li>
+        <li>${texts.becomesLast}</li>
       </ol>
     </section>`
-  return headed(link, again === null ? { main } : { heading: 'Not sent', main, status: 422 })
+  return headed(link, again === null ? { main } : { heading: texts.notSent, main, status: 422 })
 }
 
 /** Returns the page after a valid form was submitted. It is the same for every mailbox. */
-const askedPage = (link: OpenLinkPage): Content =>
-  headed(link, {
-    heading: 'Open your mailbox',
+function askedPage(link: OpenLinkPage): Content {
+  const { language, owner } = link
+  const { openLink: texts } = language.messages
+  return headed(link, {
+    heading: texts.openMailbox,
     main: html`<section class="result" data-kind="wait">
-        <h2>Open your mailbox</h2>
-        <p>
-          We mailed you a link. Open it within a day and confirm. Then ${personName(link.owner)}
-          sees your request.
-        </p>
+        <h2>${texts.openMailbox}</h2>
+        <p>${messageHtml(language, texts.mailed, { owner: personName(owner) })}</p>
       </section>
-      <p class="small">
-        Did you get no mail? Look in the folder for unwanted mail, and check your address for typing
-        errors. We send few such mails to one address in an hour, and none while a request from this
-        address is already waiting here.
-      </p>`,
+      <p class="small">${texts.noMail}</p>`,
   })
+}
 
 /** Returns the page of a paused link. `status` must be 409 if a form was submitted. */
-const pausedPage = (link: OpenLinkPage, status = 200): Content =>
-  headed(link, {
-    heading: 'Paused',
+function pausedPage(link: OpenLinkPage, status = 200): Content {
+  const { language, owner } = link
+  const { openLink: texts } = language.messages
+  return headed(link, {
+    heading: texts.paused,
     status,
     main: html`<section class="result" data-kind="warn">
-      <h2>This link is paused</h2>
-      <p>
-        ${personName(link.owner)} accepts no requests here at the moment. Nothing was sent. Try
-        again later, or ask this person in another way.
-      </p>
+      <h2>${texts.pausedTitle}</h2>
+      <p>${messageHtml(language, texts.pausedText, { owner: personName(owner) })}</p>
     </section>`,
   })
+}
 
 /** Returns the page for a link that has too many requests, with status 429. */
 function fullPage(link: OpenLinkPage): Content {
+  const { openLink: texts } = link.language.messages
   const full = headed(link, {
-    heading: 'Too many requests',
+    heading: texts.full,
     status: 429,
     main: html`<section class="result" data-kind="warn">
-      <h2>Too many people ask at the moment</h2>
-      <p>This link accepts no more requests for now. Nothing was sent. Try again later.</p>
+      <h2>${texts.fullTitle}</h2>
+      <p>${texts.fullText}</p>
     </section>`,
   })
   return { ...full, headers: { ...full.headers, 'Retry-After': String(RETRY_AFTER_S) } }
 }
 
 /** Returns the page for an unknown slug, with status 404. It is always the same. */
-const unknownPage = (server: string): Content =>
-  page({
+function unknownPage({ server, language }: Pick<OpenLinkPage, 'server' | 'language'>): Content {
+  const { openLink: texts } = language.messages
+  return page({
     server,
-    title: 'No such link',
-    heading: html`There is no such link`,
+    language,
+    title: texts.unknown,
+    heading: html`${texts.unknownTitle}`,
     status: 404,
-    main: html`<section class="card">
-      <p>
-        The address may contain a typing error, or the link was deleted or has a new address. Ask
-        the person who gave you the link for the new one.
-      </p>
-    </section>`,
+    main: html`<section class="card"><p>${texts.unknownText}</p></section>`,
   })
+}
 
-const NAME = name(100)
-const MESSAGE = text(1000)
+/** The maximum lengths of fields, in UTF-16 code units. */
+const MOST = { display_name: 100, message: 1000 } as const
+const NAME = name(MOST.display_name)
+const MESSAGE = text(MOST.message)
 
 /**
  * Trims the values and normalises line ends. Browsers submit text with CRLF (HTML, form
@@ -247,18 +236,19 @@ const cleaned = (values: Values): Values => ({
   message: values.message.replaceAll(/\r\n?/g, '\n').trim(),
 })
 
-const faultOf = (schema: typeof NAME, value: string): string | undefined => {
-  const { issues } = safeParse(schema, value, { abortPipeEarly: true })
-  return issues?.[0].message
-}
-
 /** Returns the errors of the fields, as texts for the user. */
-function faultsIn({ display_name, email: address, message }: Values): Faults {
-  const nameFault = display_name === '' ? 'Enter your name.' : faultOf(NAME, display_name)
-  const emailFault = safeParse(email, address).success
-    ? undefined
-    : 'Enter your e-mail address, for example name@example.org.'
-  const messageFault = message === '' ? undefined : faultOf(MESSAGE, message)
+function faultsIn(language: Language, { display_name, email: address, message }: Values): Faults {
+  const { openLink: texts } = language.messages
+  const faultOf = (value: string, schema: typeof NAME, most: number): string | undefined => {
+    if (safeParse(schema, value).success) return undefined
+    return value.length > most
+      ? messageText(language, texts.tooLong, { count: most })
+      : texts.badCharacters
+  }
+  const nameFault =
+    display_name === '' ? texts.noName : faultOf(display_name, NAME, MOST.display_name)
+  const emailFault = safeParse(email, address).success ? undefined : texts.noEmail
+  const messageFault = message === '' ? undefined : faultOf(message, MESSAGE, MOST.message)
   return {
     ...(nameFault === undefined ? {} : { display_name: nameFault }),
     ...(emailFault === undefined ? {} : { email: emailFault }),
@@ -273,24 +263,24 @@ const askedOf = ({ display_name, email: address, message }: Values): Asked => ({
 })
 
 export const openLinkPages = (ground: ServiceContext): Open['openLinkPages'] => ({
-  read: async ({ slug }) => {
-    const server = ground.publicUrl()
+  read: async ({ slug }, { languages }) => {
+    const frame = { language: languageOf(languages), server: ground.publicUrl() }
     const found = await findLink(ground.db, slug)
-    if (found === null) return unknownPage(server)
-    const link = { ...found, server }
+    if (found === null) return unknownPage(frame)
+    const link = { ...found, ...frame }
     return link.state === 'paused' ? pausedPage(link) : formPage(link)
   },
 
-  ask: async ({ slug, body }) => {
-    const server = ground.publicUrl()
+  ask: async ({ slug, body }, { languages }) => {
+    const frame = { language: languageOf(languages), server: ground.publicUrl() }
     const found = await findLink(ground.db, slug)
-    if (found === null) return unknownPage(server)
-    const link = { ...found, server }
+    if (found === null) return unknownPage(frame)
+    const link = { ...found, ...frame }
     if (link.state === 'paused') return pausedPage(link, 409)
     const values = cleaned(body)
-    const faults = faultsIn(values)
+    const faults = faultsIn(frame.language, values)
     if (Object.keys(faults).length > 0) return formPage(link, { values, faults })
-    switch (await ask(ground, link, askedOf(values))) {
+    switch (await ask(ground, link, askedOf(values), frame.language)) {
       case 'taken':
         return askedPage(link)
       case 'full':
@@ -298,7 +288,7 @@ export const openLinkPages = (ground: ServiceContext): Open['openLinkPages'] => 
       case 'paused':
         return pausedPage(link, 409)
       case 'gone':
-        return unknownPage(server)
+        return unknownPage(frame)
     }
   },
 })

@@ -6,12 +6,13 @@ import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
 import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
+import { type Language, languageOf } from '../../languages/languages.ts'
 import { asset } from '../../runtime/executable.ts'
 import { profilesOf, readKeyLog } from '../accounts/key-log-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import { guestCodeState } from '../guests/guest-codes.ts'
-import { document, html, needsScript } from './document.ts'
+import { document, html, messageHtml, needsScript, scriptMessages } from './document.ts'
 import { UNKNOWN_GUEST, guestPage } from './guest-page.ts'
 
 /**
@@ -25,80 +26,82 @@ export function stampPage(of: {
   known: boolean
   now: number
   server: string
+  language: Language
 }): Content {
-  const page = { script: '/assets/stamp.js', server: of.server } as const
+  const { language, server } = of
+  const { stamp: texts, stampScript, stampFaults } = language.messages
+  const page = { language, server, script: '/assets/stamp.js' } as const
+  const command = html`<code translate="no">countersignd stamp verify FILE STAMP --root ROOT</code>`
   if (!of.known) {
     const main = html`<main class="page" data-state="unknown">
-      <p class="eyebrow">Stamp</p>
-      <h1>There is no such stamp here</h1>
+      <p class="eyebrow">${texts.eyebrow}</p>
+      <h1>${texts.unknownHeading}</h1>
       <section class="result" data-kind="warn">
-        <h2>Nothing was checked</h2>
-        <p>
-          The link may be incomplete or contain a typing error, or it belongs to another server. Ask
-          the person who gave you the link for the full link.
-        </p>
+        <h2>${texts.notChecked}</h2>
+        <p>${texts.unknown}</p>
       </section>
       <details class="small">
-        <summary>If you have the stamp as a file</summary>
-        <p>On a computer with Countersign, you can check the file without this page:</p>
-        <p><code>countersignd stamp verify FILE STAMP --root ROOT</code></p>
+        <summary>${texts.haveFile}</summary>
+        <p>${texts.checkFile}</p>
+        <p>${command}</p>
       </details>
     </main>`
-    return document({ ...page, title: 'No such stamp', main, status: 404 })
+    return document({ ...page, title: texts.unknownTitle, main, status: 404 })
   }
 
-  const main = html`<main class="page" data-id="${of.id}" data-state="known" data-now="${of.now}">
-    <p class="eyebrow">Stamp</p>
-    <h1>Check a stamped file</h1>
-    ${needsScript}
+  const main = html`<main
+    class="page"
+    data-id="${of.id}"
+    data-state="known"
+    data-now="${of.now}"
+    ${scriptMessages(language, { ...stampScript, faults: stampFaults })}
+  >
+    <p class="eyebrow">${texts.eyebrow}</p>
+    <h1>${texts.heading}</h1>
+    ${needsScript(language)}
     <section class="result" id="result" role="status" hidden>
       <h2 id="result-title"></h2>
       <p id="result-text"></p>
     </section>
     <section class="card" id="compare" aria-labelledby="choose" hidden>
-      <h2 id="choose">Your file</h2>
+      <h2 id="choose">${texts.yourFile}</h2>
       <div class="drop" id="drop">
         <input id="file" type="file" aria-describedby="stays" />
-        <label for="file"><strong>Choose a file</strong> <span>or drop it here</span></label>
+        <label for="file"><strong>${texts.choose}</strong> <span>${texts.drop}</span></label>
       </div>
-      <p class="hint" id="stays">Your browser compares the file. It is not sent anywhere.</p>
+      <p class="hint" id="stays">${texts.stays}</p>
     </section>
     <section class="card" id="about" aria-labelledby="signed" hidden>
-      <h2 id="signed">Who signed</h2>
+      <h2 id="signed">${texts.whoSigned}</h2>
       <dl id="summary"></dl>
       <details>
-        <summary>Details</summary>
+        <summary>${texts.details}</summary>
         <dl id="facts"></dl>
       </details>
     </section>
     <details class="small">
-      <summary>What this page cannot protect you from</summary>
-      <p>
-        The script of this page comes from the server. A dishonest server could send a script that
-        accepts every file. The server also sends the signer&rsquo;s key log and the key with which
-        receipts are checked. To check a stamp without trusting a server, use the command line and
-        the root that the signer gave you:
-        <code>countersignd stamp verify FILE STAMP --root ROOT</code>
-      </p>
+      <summary>${texts.limits}</summary>
+      <p>${messageHtml(language, texts.limitsText, { command })}</p>
     </details>
   </main>`
-  return document({ ...page, title: 'Stamp', main })
+  return document({ ...page, title: texts.eyebrow, main })
 }
 
-const homePage = (): Content =>
-  document({
-    title: 'Account server',
+function homePage(language: Language): Content {
+  const { home: texts } = language.messages
+  const variable = html`<code translate="no">SVC_BACKEND_URL</code>`
+  return document({
+    language,
+    title: texts.title,
     main: html`<main class="page">
-      <h1>Account server</h1>
+      <h1>${texts.title}</h1>
       <section class="card">
-        <p>
-          This server stores Countersign accounts for the daemons of their owners. If you were sent
-          a link, open the full link. This address alone shows nothing.
-        </p>
-        <p>To use it with a daemon, set <code>SVC_BACKEND_URL</code> to this address.</p>
+        <p>${texts.text}</p>
+        <p>${messageHtml(language, texts.daemon, { variable })}</p>
       </section>
     </main>`,
   })
+}
 
 /**
  * How long to wait for the database, in milliseconds. It is short, because readiness probes are
@@ -147,9 +150,8 @@ export const siteHealth = ({
 }
 
 export const guestPages = ({ db, events, now, publicUrl }: ServiceContext): Open['guestPages'] => ({
-  read: async ({ id }) => {
-    const at = now()
-    const server = publicUrl()
+  read: async ({ id }, { languages }) => {
+    const page = { id, now: now(), server: publicUrl(), language: languageOf(languages) }
     const row = isId('gst_', id)
       ? await db
           .selectFrom('guest_codes')
@@ -165,11 +167,10 @@ export const guestPages = ({ db, events, now, publicUrl }: ServiceContext): Open
           .where('guest_codes.id', '=', id)
           .executeTakeFirst()
       : undefined
-    if (row === undefined) return guestPage({ ...UNKNOWN_GUEST, id, now: at, server })
-    const { accountId, ownerName, guestName } = row
-    const state = guestCodeState(row, at)
-    const expiresAt = row.expires_at
-    return guestPage({ id, accountId, ownerName, guestName, expiresAt, state, now: at, server })
+    if (row === undefined) return guestPage({ ...UNKNOWN_GUEST, ...page })
+    const { accountId, ownerName, guestName, expires_at: expiresAt } = row
+    const state = guestCodeState(row, page.now)
+    return guestPage({ ...page, accountId, ownerName, guestName, expiresAt, state })
   },
 
   opened: async ({ id }) => {
@@ -215,9 +216,10 @@ export const stampPages = ({
           .executeTakeFirst()
       : undefined
   return {
-    read: async ({ id }) => {
+    read: async ({ id }, { languages }) => {
       const known = (await find(id)) !== undefined
-      return stampPage({ id, known, now: now(), server: publicUrl() })
+      const language = languageOf(languages)
+      return stampPage({ id, known, now: now(), server: publicUrl(), language })
     },
     file: async ({ id }) => {
       const row = await find(id)
@@ -235,7 +237,9 @@ export const stampPages = ({
   }
 }
 
-export const home = (): Open['home'] => ({ read: async () => homePage() })
+export const home = (): Open['home'] => ({
+  read: async (_, { languages }) => homePage(languageOf(languages)),
+})
 
 /**
  * All files that are served, with their media types. Only these names are ever used as file names.

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { is } from 'valibot'
 import { email } from '../../../src/api/fields.ts'
+import { LANGUAGES, type ReaderPreferences } from '../../../src/languages/languages.ts'
 import type { OutgoingLetter } from '../../../src/service/mail/mailer.ts'
 import * as fromOthers from '../../../src/service/mail/messages-from-others.ts'
 import * as own from '../../../src/service/mail/messages.ts'
@@ -16,105 +17,98 @@ const TO = 'reader@home.test'
 
 type Name = keyof typeof fromOthers | keyof typeof own
 
+type Letters = Readonly<Record<Name, (text: string, address: string) => OutgoingLetter>>
+
 /** Every letter, with one text for all names and messages and one for all addresses. */
-const LETTERS: Readonly<Record<Name, (text: string, address: string) => OutgoingLetter>> = {
-  codeMessage: () =>
-    own.codeMessage({ to: TO, code: 'ABCD-EFGH', minutes: 15, publicUrl: PUBLIC_URL }),
-  deviceAddedMessage: (deviceName) =>
-    own.deviceAddedMessage({ to: TO, deviceName, publicUrl: PUBLIC_URL }),
-  recoveryKeyMessage: (deviceName) =>
-    own.recoveryKeyMessage({ to: TO, deviceName, publicUrl: PUBLIC_URL }),
-  resetMessage: (deviceName) =>
-    own.resetMessage({ to: TO, deviceName, withKey: true, publicUrl: PUBLIC_URL }),
-  webhookMessage: (text) =>
-    own.webhookMessage({
-      to: TO,
-      name: text,
-      webhook: `whk_${'0'.repeat(26)}`,
-      on: text,
-      since: 0,
-      publicUrl: PUBLIC_URL,
-    }),
-  confirmAddressMessage: (name, primary) =>
-    own.confirmAddressMessage({
-      to: TO,
-      name,
-      primary,
-      link: LINK,
-      hours: 24,
-      publicUrl: PUBLIC_URL,
-    }),
-  emailAddedMessage: (_, address) =>
-    own.emailAddedMessage({ to: TO, address, publicUrl: PUBLIC_URL }),
-  invitationMessage: (text, fromEmail) =>
-    fromOthers.invitationMessage({
-      to: TO,
-      from: text,
-      fromEmail,
-      connection: text,
-      message: text,
-      goodForMs: 3_600_000,
-      publicUrl: PUBLIC_URL,
-    }),
-  orgInvitationMessage: (text, fromEmail) =>
-    fromOthers.orgInvitationMessage({
-      to: TO,
-      from: text,
-      fromEmail,
-      organisation: text,
-      publicUrl: PUBLIC_URL,
-    }),
-  askedMessage: (text) =>
-    fromOthers.askedMessage({
-      to: TO,
-      name: text,
-      owner: text,
-      link: LINK,
-      hours: 24,
-      publicUrl: PUBLIC_URL,
-    }),
-  newRequestMessage: (text, email) =>
-    fromOthers.newRequestMessage({
-      to: TO,
-      name: text,
-      email,
-      title: text,
-      waiting: 2,
-      publicUrl: PUBLIC_URL,
-    }),
-  guestCodeMessage: (text, fromEmail) =>
-    fromOthers.guestCodeMessage({
-      to: TO,
-      from: text,
-      fromEmail,
-      link: LINK,
-      until: Date.UTC(2026, 0, 1),
-      publicUrl: PUBLIC_URL,
-    }),
-  orgAlertMessage: (text) =>
-    fromOthers.orgAlertMessage({
-      to: TO,
-      organisation: text,
-      alert: text,
-      happened: 'a member was suspended',
-      threshold: 2,
-      minutes: 5,
-      publicUrl: PUBLIC_URL,
-    }),
-  feedbackMessage: (text, from) =>
-    fromOthers.feedbackMessage({
-      to: TO,
-      from,
-      account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e',
-      category: 'praise',
-      message: text,
-      version: '1-2-3',
-      publicUrl: PUBLIC_URL,
-    }),
+const lettersFor = (reader: ReaderPreferences): Letters => {
+  const of = { to: TO, reader, publicUrl: PUBLIC_URL }
+  return {
+    codeMessage: () => own.codeMessage({ ...of, code: 'ABCD-EFGH', minutes: 15 }),
+    deviceAddedMessage: (deviceName) => own.deviceAddedMessage({ ...of, deviceName }),
+    recoveryKeyMessage: (deviceName) => own.recoveryKeyMessage({ ...of, deviceName }),
+    resetMessage: (deviceName) => own.resetMessage({ ...of, deviceName, withKey: true }),
+    webhookMessage: (text) =>
+      own.webhookMessage({
+        ...of,
+        name: text,
+        webhook: `whk_${'0'.repeat(26)}`,
+        on: text,
+        since: 0,
+      }),
+    confirmAddressMessage: (name, primary) =>
+      own.confirmAddressMessage({
+        ...of,
+        name,
+        primary,
+        link: LINK,
+        hours: 24,
+      }),
+    emailAddedMessage: (_, address) => own.emailAddedMessage({ ...of, address }),
+    invitationMessage: (text, fromEmail) =>
+      fromOthers.invitationMessage({
+        ...of,
+        from: text,
+        fromEmail,
+        connection: text,
+        message: text,
+        goodForMs: 3_600_000,
+      }),
+    orgInvitationMessage: (text, fromEmail) =>
+      fromOthers.orgInvitationMessage({
+        ...of,
+        from: text,
+        fromEmail,
+        organisation: text,
+      }),
+    askedMessage: (text) =>
+      fromOthers.askedMessage({
+        ...of,
+        name: text,
+        owner: text,
+        link: LINK,
+        hours: 24,
+      }),
+    newRequestMessage: (text, email) =>
+      fromOthers.newRequestMessage({
+        ...of,
+        name: text,
+        email,
+        title: text,
+        waiting: 2,
+      }),
+    guestCodeMessage: (text, fromEmail) =>
+      fromOthers.guestCodeMessage({
+        ...of,
+        from: text,
+        fromEmail,
+        link: LINK,
+        until: Date.UTC(2026, 0, 1),
+      }),
+    orgAlertMessage: (text) =>
+      fromOthers.orgAlertMessage({
+        ...of,
+        organisation: text,
+        alert: text,
+        event: 'member_suspended',
+        threshold: 2,
+        minutes: 5,
+      }),
+    feedbackMessage: (text, from) =>
+      fromOthers.feedbackMessage({
+        ...of,
+        from,
+        account: 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e',
+        category: 'praise',
+        message: text,
+        version: '1-2-3',
+      }),
+  }
 }
 
+const READERS = LANGUAGES.map((language) => ({ language, timeZone: 'Europe/Zurich' }))
+
 /** Texts that mail programs turn into links: schemes, hosts, and addresses. */
-const LINKS = /[a-z][a-z0-9+.-]*:[^\s"]|www\.\S|[^\s@]@[a-z0-9]|[^\s.]\.[a-z0-9]|\/\/\S/giu
+const LINKS = /[a-z][a-z0-9+.-]*:[^\s"“]|www\.\S|[^\s@]@[a-z0-9]|[^\s.]\.[a-z0-9]|\/\/\S/giu
 
 /** Returns the parts of a mail that look like links and are not the server’s own. */
 const linksIn = ({ text }: OutgoingLetter): string[] =>
@@ -171,17 +165,22 @@ describe('texts of other people in every letter', () => {
   it('the tests cover every letter', () => {
     assert.deepEqual(
       [...Object.keys(own), ...Object.keys(fromOthers)].toSorted(),
-      Object.keys(LETTERS).toSorted(),
+      Object.keys(lettersFor(READERS[0]!)).toSorted(),
     )
   })
 
-  for (const [name, letter] of Object.entries(LETTERS)) {
+  const letters = READERS.flatMap((reader) =>
+    Object.entries(lettersFor(reader)).map(
+      ([name, letter]) => [`${name} (${reader.language.tag})`, letter] as const,
+    ),
+  )
+  for (const [name, letter] of letters) {
     const plain = letter('Ada', 'ada@home.test')
 
     it(`${name}: contains nothing that a mail program turns into a link`, () => {
       const address = 'x/y@home.test'
       // The operator gets feedback unchanged.
-      for (const text of name === 'feedbackMessage' ? ['Ada'] : texts(300)) {
+      for (const text of name.startsWith('feedbackMessage') ? ['Ada'] : texts(300)) {
         const mail = letter(text, address)
         assert.deepEqual(linksIn(mail), [], JSON.stringify(text))
         assert.equal(mail.subject, plain.subject)
@@ -205,6 +204,9 @@ describe('texts of other people in every letter', () => {
         'confirmAddressMessage',
         'emailAddedMessage',
       ] as const)
-        assert(LETTERS[name]('Ada', address).text.includes(`\n    ${address}\n`), name)
+        assert(
+          lettersFor(READERS[0]!)[name]('Ada', address).text.includes(`\n    ${address}\n`),
+          name,
+        )
   })
 })

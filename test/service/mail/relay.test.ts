@@ -17,7 +17,12 @@ import { letterOf, type Letter } from '../letters.ts'
 import { freePort } from '../../free-port.ts'
 
 const FROM = 'Countersign <accounts@example.org>'
-const message: OutgoingLetter = { to: 'ada@example.org', subject: 'Hello', text: 'One\nTwo\n' }
+const message: OutgoingLetter = {
+  to: 'ada@example.org',
+  language: 'en',
+  subject: 'Hello',
+  text: 'One\nTwo\n',
+}
 const PASSWORD = 'hunter2-hunter2'
 const ENCODED = Buffer.from(`\0ada\0${PASSWORD}`).toString('base64')
 

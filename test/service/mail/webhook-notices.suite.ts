@@ -55,7 +55,7 @@ export function webhookNoticesSuite(name: string, engine: Engine): void {
       assert.equal(letter.subject, 'A webhook was given up at countersign.test')
       for (const part of [
         '"hooks. example. org"',
-        'since 2026-01-01 10:20 UTC',
+        'since 1 January 2026 at 10:20 UTC',
         `countersignd webhook update ${webhook_id} --enable`,
         '--email-notifications off',
       ])
