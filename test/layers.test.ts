@@ -33,7 +33,7 @@ const LAYERS = [
   ['service/deletion', 'service/retention', 'service/subscribers'],
   ['service/service'],
   ['auth', 'remote', 'device/identity'],
-  ['device/names', 'device/in-order', 'device/operations', 'device/system-names'],
+  ['device/copies', 'device/names', 'device/in-order', 'device/operations', 'device/system-names'],
   ['device/codes'],
   ['device/context'],
   ['device/logs'],

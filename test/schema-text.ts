@@ -12,6 +12,7 @@ import { hash } from 'node:crypto'
 /** A JSON Schema, as the documents of this program contain it. */
 export interface Schema {
   readonly $ref?: string
+  readonly allOf?: readonly Schema[]
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
   readonly const?: unknown
@@ -92,8 +93,9 @@ export function schemaWriter() {
 
   /** Returns a schema without its default. */
   function typeText(schema: Schema): string {
-    const { $ref, anyOf, oneOf = anyOf, type = 'any' } = schema
+    const { $ref, allOf, anyOf, oneOf = anyOf, type = 'any' } = schema
     if ($ref !== undefined) return nameOf($ref)
+    if (allOf !== undefined) return allOf.map(text).join(' & ')
     if (oneOf !== undefined) return oneOf.map(text).join(' | ')
     if ('const' in schema) return JSON.stringify(schema.const)
     if (schema.enum !== undefined)
@@ -120,6 +122,7 @@ export function schemaWriter() {
 
 const KEYWORDS = new Set([
   '$ref',
+  'allOf',
   'anyOf',
   'oneOf',
   'const',

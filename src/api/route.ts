@@ -87,6 +87,12 @@ interface Row {
    * The member is not stored under an `Idempotency-Key`, and tools neither accept nor return it.
    */
   readonly secret?: string
+  /**
+   * Set if the device stores the account server's last answers, and uses them while the server is
+   * away. The answer of the daemon then has `as_of`. The answer must contain no secret, no link
+   * that grants access, and no data of an organisation.
+   */
+  readonly copied?: true
 }
 
 /** The errors of a row by `daemon` if its handler calls the account server. */

@@ -52,19 +52,23 @@ const WITHOUT_ACCOUNT: readonly Route[] = [rest.status, rest.verify, local.signI
   (group) => Object.values(group),
 )
 
+/** Called with each answer of the API. */
+type Seen = (answer: unknown) => void
+
 /** Returns the calls of the REST and local tables. `send` sends their requests. */
 function apiOver(
   io: Io,
   send: (request: Outgoing) => Promise<unknown>,
-  chosen: string | null,
-  trusted = true,
+  { chosen, seen, trusted = true }: { chosen: string | null; seen: Seen; trusted?: boolean },
 ): Api {
   const waiting = newWaiting(io)
   return clientOf(TABLE, async (request) => {
     try {
       // A request that waits for events has nothing to report while it waits.
       const isQuiet = request.route.lasting === true
-      return await (isQuiet ? send(request) : waiting(send(request)))
+      const answer = await (isQuiet ? send(request) : waiting(send(request)))
+      seen(answer)
+      return answer
     } catch (error) {
       throw error instanceof AppError
         ? shownError(error, request.route.path, chosen, trusted)
@@ -93,7 +97,7 @@ async function here<T>(
   config: Config,
   io: Io,
   lock: Lock,
-  chosen: string | null,
+  { chosen, seen }: { chosen: string | null; seen: Seen },
   work: ApiWork<T>,
 ): Promise<T> {
   const [{ openDaemon }, { newLog }, { splitTarget }, { newRequestId }] = await Promise.all([
@@ -125,7 +129,7 @@ async function here<T>(
     })
     return value
   }
-  const api = apiOver(io, answer, chosen)
+  const api = apiOver(io, answer, { chosen, seen })
   try {
     return await work(api, false)
   } finally {
@@ -136,12 +140,13 @@ async function here<T>(
 async function overHttp<T>(
   io: Io,
   daemon: DaemonConnection,
-  chosen: string | null,
+  { chosen, seen }: { chosen: string | null; seen: Seen },
   work: ApiWork<T>,
 ): Promise<T> {
   requireSameVersion(daemon)
   try {
-    const api = apiOver(io, (request) => daemon.send(request), chosen, daemon.trusted)
+    const { trusted } = daemon
+    const api = apiOver(io, (request) => daemon.send(request), { chosen, seen, trusted })
     return await work(api, true)
   } finally {
     daemon.close()
@@ -152,13 +157,18 @@ async function overHttp<T>(
  * Runs a function with the account's API, in this process or through the daemon.
  * @throws StartError and the errors of the API
  */
-export async function withApi<T>(config: Config, io: Io, work: ApiWork<T>): Promise<T> {
-  const token = chosenToken(config)
-  const holder = await holderAt(config, token)
+export async function withApi<T>(
+  config: Config,
+  io: Io,
+  work: ApiWork<T>,
+  seen: Seen = () => undefined,
+): Promise<T> {
+  const chosen = chosenToken(config)
+  const holder = await holderAt(config, chosen)
   if ('unproven' in holder) throw holder.unproven
   return 'lock' in holder
-    ? here(config, io, holder.lock, token, work)
-    : overHttp(io, holder.daemon, token, work)
+    ? here(config, io, holder.lock, { chosen, seen }, work)
+    : overHttp(io, holder.daemon, { chosen, seen }, work)
 }
 
 /**
@@ -166,6 +176,6 @@ export async function withApi<T>(config: Config, io: Io, work: ApiWork<T>): Prom
  * @throws StartError `daemonSilent` if no daemon runs, and the errors of the API
  */
 export async function withDaemon<T>(config: Config, io: Io, work: ApiWork<T>): Promise<T> {
-  const token = chosenToken(config)
-  return overHttp(io, await daemonAt(config, token), token, work)
+  const chosen = chosenToken(config)
+  return overHttp(io, await daemonAt(config, chosen), { chosen, seen: () => undefined }, work)
 }

@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { readConfig } from '../config/config.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import { withApi } from './api.ts'
+import { newCopyMark } from './as-of.ts'
 import {
   AmbiguousNameError,
   type Command,
@@ -48,7 +49,8 @@ async function runCommand(
   command.check?.(given)
   const json = given.options['json'] === true
   const config = () => readConfig(io.env, io.machine)
-  const api: Invocation['withApi'] = (work) => withApi(config(), io, work)
+  const mark = newCopyMark(io, json)
+  const api: Invocation['withApi'] = (work) => withApi(config(), io, work, mark.note)
   const { options, args, called } = takesNames(command)
     ? await (await import('./references.ts')).resolveNames(command, given, api)
     : { ...given, called: (id: string) => id }
@@ -61,7 +63,7 @@ async function runCommand(
     called,
     withApi: api,
     print: (answer, lines) =>
-      void io.stdout.write(json ? `${jsonText(answer)}\n` : linesOf([lines].flat())),
+      void io.stdout.write(json ? `${jsonText(mark.onto(answer))}\n` : linesOf([lines].flat())),
     say: (text) => void (json || io.stderr.write(`${text}\n`)),
     started,
     pause: (ms) => setTimeout(ms),

@@ -26,13 +26,19 @@ function distance(ms: number): string {
   return ''
 }
 
+const timeOfDay = (at: Date): string =>
+  [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':')
+
 /** Returns a local time such as "5 Dec 09:30", with the year if it is not the current one. */
 function localTime(at: Date, now: Date): string {
   const month = MONTHS[at.getMonth()]
   const year = at.getFullYear() === now.getFullYear() ? '' : ` ${at.getFullYear()}`
-  const clock = [at.getHours(), at.getMinutes()].map((part) => String(part).padStart(2, '0'))
-  return `${at.getDate()} ${month}${year} ${clock.join(':')}`
+  return `${at.getDate()} ${month}${year} ${timeOfDay(at)}`
 }
+
+/** Returns a local time such as "09:30", with the date unless it is of today. */
+export const clockTime = (at: Date, now: Date): string =>
+  at.toDateString() === now.toDateString() ? timeOfDay(at) : localTime(at, now)
 
 /**
  * Returns a time for a person, such as "5 Dec 09:30 (in 3 days)", in the local time zone.

@@ -27,6 +27,7 @@ import { logStory } from './story.ts'
 import { isAsked } from '../device/identity/marks.ts'
 import { openDevice } from '../device/device.ts'
 import type { HintFollower } from '../device/sync/hint-follower.ts'
+import { newCopies } from '../device/copies/copies.ts'
 import { newReachability } from '../device/sync/reachability.ts'
 import { ownNames } from '../device/system-names.ts'
 import { knownServer, openIdentity } from '../device/identity/identity.ts'
@@ -37,6 +38,7 @@ import { embeddedGone, noAccountYet } from '../device/identity/refusals.ts'
 import { type Dispatch, type Outcome, type Request, newDispatch } from '../http/dispatch.ts'
 import { agentAnswers, docsAnswers, restAnswers } from '../handlers/index.ts'
 import { type Home, contextOf } from '../handlers/context.ts'
+import { withCopies } from '../handlers/copied.ts'
 import { localAnswers } from '../handlers/local.ts'
 import { openKeychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
@@ -125,6 +127,8 @@ interface Opened extends Daemon {
    * @param ports the ports on which this daemon listens
    */
   readonly deliver: (ports: readonly number[]) => Promise<void>
+  /** Reads what this device needs to answer reads while a remote account server is away. */
+  readonly fillCopies: () => Promise<void>
   /** Reports given-up webhooks to the account server. */
   readonly reportWebhooks: () => Promise<void>
   /** Deletes the uploaded entries of the verification log that are older than configured. */
@@ -185,6 +189,10 @@ export async function openDaemon(
       keychain: keychain.backend,
     }
     const reachability = newReachability({ ready: () => backend.ready(), now })
+    // The embedded account server is never away.
+    const copies =
+      backend.server === null ? null : newCopies({ state, server: backend.server, now, log })
+    closers.push(() => copies?.idle())
     const deviceSession = openDeviceSession({
       state,
       keychain,
@@ -204,7 +212,8 @@ export async function openDaemon(
           syncSoon: (trigger) => opened.onDue(trigger),
         }),
       taken: () => opened.onDue('start'),
-      outcome: (error) => reachability.note(error),
+      watch: reachability,
+      copies,
       ...(backend.server === null
         ? { absent: () => (hadAccount ? embeddedGone() : noAccountYet()) }
         : {}),
@@ -285,9 +294,14 @@ export async function openDaemon(
       log,
       ask,
     }
+    const ownAnswers = { ...restAnswers, ...localAnswers(backup) }
+    const copied =
+      copies === null
+        ? ownAnswers
+        : withCopies({ ...rest, ...local }, ownAnswers, { copies, reachability, now })
     const dispatch = newDispatch<Caller>(
       apiTable,
-      { ...restAnswers, ...docsAnswers, ...agentAnswers, ...localAnswers(backup) },
+      { ...copied, ...docsAnswers, ...agentAnswers },
       {
         need: restNeed,
         authenticate: ({ token: given, digest }) =>
@@ -338,6 +352,9 @@ export async function openDaemon(
         ownPorts = ports
         isServing = true
         if (webhooks !== undefined || state.hasWebhooks()) (await home.webhooks()).start()
+      },
+      async fillCopies() {
+        if (deviceSession.device() !== null) await copies?.fill(deviceSession.account())
       },
       async reportWebhooks() {
         if (state.hasWebhooks()) await (await home.webhooks()).report(deviceSession.account())
@@ -390,6 +407,10 @@ export async function serve(
       log('error', 'could not delete old entries of the verification log', { cause })
     })
     if (isGood) await followHints()
+    if (isGood && !isClosing)
+      await daemon.fillCopies().catch((cause: unknown) => {
+        log('error', 'could not copy answers of the account server', { cause })
+      })
     if (!isClosing)
       await daemon.reportWebhooks().catch((cause: unknown) => {
         log('error', 'could not report given-up webhooks', { cause })

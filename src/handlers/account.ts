@@ -9,6 +9,7 @@ import type { Account } from '../api/port.ts'
 import type { Profile } from '../api/rest/profiles.ts'
 import { isId } from '../crypto/encoding/id.ts'
 import { isWrong } from '../device/codes/clock.ts'
+import { orStored } from '../device/copies/copies.ts'
 import type { LocalDevice } from '../device/device.ts'
 import { type Handlers, keeperOf, noDevice } from './context.ts'
 
@@ -107,8 +108,9 @@ async function withCode(
   account: Account,
 ): Promise<Profile> {
   if (device === null) return profile
-  const { followCode, publicWords } = await import('../device/codes/public-code.ts')
-  const active = await followCode(device, account)
+  const { followCode, isPublicCodeActive, publicWords } =
+    await import('../device/codes/public-code.ts')
+  const active = await orStored(followCode(device, account), () => isPublicCodeActive(device))
   const at = device.now()
   const speaks = active && !isWrong(device.freshness.clock(at))
   const signed = device.state.profiles.get(device.identity.account)

@@ -97,6 +97,8 @@ export interface HandlerContext {
    * The operation id. It is the same for a request and its repetitions with one `Idempotency-Key`.
    */
   readonly act: Act
+  /** Returns the same context with another account. */
+  withAccount(account: Account): HandlerContext
 }
 
 export type Handlers = Answers<Rest, 'daemon' | 'both', HandlerContext>
@@ -161,6 +163,10 @@ class RequestContext implements HandlerContext {
     if (this.byMachine) throw noDevice()
     const { deviceSession } = this.home
     throw deviceSession.identity() === null ? deviceSession.absent() : awaiting()
+  }
+
+  withAccount(account: Account): HandlerContext {
+    return Object.create(this, { account: { value: account } }) as HandlerContext
   }
 
   get act(): Act {

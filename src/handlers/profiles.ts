@@ -5,9 +5,10 @@ import { isId } from '../crypto/encoding/id.ts'
 import { thumbprint } from '../crypto/jose/jwk.ts'
 import { verifyingKeyLog } from '../crypto/logs/key-log.ts'
 import { type Refusal, onRefusalLater } from '../crypto/refusal.ts'
+import { orStored } from '../device/copies/copies.ts'
 import { newestOf, seqOf } from '../device/logs/key-log.ts'
 import { readPages } from '../device/logs/log-pages.ts'
-import { rememberedEntries } from '../device/identity/key-log-cache.ts'
+import { rememberedEntries, rememberedLog } from '../device/identity/key-log-cache.ts'
 import { AppError } from '../errors.ts'
 import { inSlices } from '../slices.ts'
 import { MOST_CHARACTERS } from '../state/logs.ts'
@@ -25,7 +26,7 @@ async function vouchedFor(
   { account, device }: Pick<HandlerContext, 'account' | 'device'>,
   id: string,
 ): Promise<ReadonlySet<string>> {
-  const { active } = await onRefusalLater(async () => {
+  const verified = onRefusalLater(async () => {
     const remembered = device === null ? null : rememberedEntries(device.state, id)
     const { entries } = await readPages({
       read: (from) => account.keyLogs.read({ account: id, from }),
@@ -37,6 +38,7 @@ async function vouchedFor(
     // A concurrent request may have received a revocation.
     return device === null ? log : newestOf(device.state, log)
   }, doesNotHold)
+  const { active } = await orStored(verified, () => device && rememberedLog(device.state, id))
   return new Set(active.flatMap(({ keys, seal }) => [thumbprint(keys.sign), seal]))
 }
 

@@ -10,6 +10,7 @@ import { revokedHere } from '../device/identity/refusals.ts'
 import { nameToSign } from '../device/identity/signed-name.ts'
 import type { DeviceSession } from '../device/session/session.ts'
 import { noticeTexts } from '../device/sync/notices.ts'
+import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 import type { HandlerContext, Handlers } from './context.ts'
 import { needsOf } from './needs.ts'
@@ -38,7 +39,7 @@ type Found = Omit<
 
 /** What needs the account server, and therefore fails while the server is unreachable. */
 const NOT_WORKING: readonly string[] = [
-  'Lists and other data that the account server stores: they answer 503 backend_unavailable.',
+  'Data of organisations, and reads that this device has no copy of: they answer 503 backend_unavailable. Other reads answer from the copies of this device, marked with as_of.',
   'Every change: creating, inviting, approving, removing, revoking a device. Nothing is queued. Try again later.',
   'Look-ups of public words, and tokens of machine accounts.',
   'Sync: secrets of new connections are not fetched. Receipts of stamps and the log of checks follow later.',
@@ -62,12 +63,15 @@ const away = (since: number) => ({
  */
 function sentence(since: number | null, device: LocalDevice | null): string {
   if (since === null) return ''
-  const works = device === null ? '' : ' Words, word checks and stamps still work.'
-  return ` The account server has not answered since ${timeAt(since)}: lists and changes fail until it answers.${works}`
+  const works =
+    device === null
+      ? ''
+      : ' Words, word checks and stamps still work, and lists come from the copies of this device.'
+  return ` The account server has not answered since ${timeAt(since)}: changes fail until it answers.${works}`
 }
 
 /** The members that need a device. */
-const nothingOfDevice = { last_error: null, needs_you: [], notices: [] }
+const nothingOfDevice = { last_error: null, waiting: null, needs_you: [], notices: [] }
 
 /**
  * Returns the status for a machine account's caller, which has no cache and no device here. A null
@@ -109,6 +113,13 @@ function lastError({ sync }: LocalDevice): Found['last_error'] {
   return last === null || last.error === null ? null : { at: last.finished_at, message: last.error }
 }
 
+/** Returns what the next sync hands over. */
+const waitingIn = ({ verifications, stamps, connections }: State): Found['waiting'] => ({
+  verifications: verifications.countUnpushed(),
+  stamps: stamps.countWithoutReceipt(),
+  rotations: connections.pending().length,
+})
+
 const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
 
 /** Returns a sentence: which account is in use, where, and how much of it is on this device. */
@@ -134,6 +145,7 @@ function ofDevice(device: LocalDevice, refused: string | null, backend: string):
     cached_connections: state.connections.count(),
     last_sync_at: sync.lastGoodAt(),
     last_error: lastError(device),
+    waiting: waitingIn(state),
     needs_you: [...notices, ...needsOf(state)],
     notices,
     summary: refused ?? (warning === null ? signedIn : `${signedIn} ${warning}`),

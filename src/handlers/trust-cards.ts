@@ -8,6 +8,7 @@ import { timeAt } from '../api/fields.ts'
 import type { Account } from '../api/port.ts'
 import type { TrustCard } from '../api/rest/trust-cards.ts'
 import { isId } from '../crypto/encoding/id.ts'
+import { orStored } from '../device/copies/copies.ts'
 import type { LocalDevice } from '../device/device.ts'
 import { dismissRecovery, requireConfirmable, unpin, verifiedHere } from '../device/trust/trust.ts'
 import { nameOf, ownNameOf } from '../device/names.ts'
@@ -67,6 +68,12 @@ async function fresh(device: LocalDevice, account: Account, id: string): Promise
   return examine(device, account, id)
 }
 
+/** Returns the row of a card that the account server listed, brought up to date if it answers. */
+async function rowOf(device: LocalDevice, account: Account, card: TrustCard): Promise<TrustRow> {
+  const { freshRow } = await keys()
+  return orStored(freshRow(device, account, card), () => device.state.trust.get(card.user_id))
+}
+
 /** Suspends or resumes connections after the user has reviewed an account's keys. */
 async function rejudge(device: LocalDevice, id: string): Promise<void> {
   const { judgeHolds } = await import('../device/logs/connection-record.ts')
@@ -92,11 +99,10 @@ export const trustCards: Handlers['trustCards'] = {
   list: async (page, { account, device }) => {
     const { items, next_cursor } = await account.trustCards.list(page)
     if (device === null) return { items, next_cursor }
-    const { freshRow } = await keys()
     const cards: TrustCard[] = []
     for (const card of items) {
       device.state.names.pin(card.user_id, card.display_name)
-      const row = await freshRow(device, account, card)
+      const row = await rowOf(device, account, card)
       cards.push(await decorated(device, card, row))
       // A safety number takes about 10 ms to compute, so other requests get a turn in between.
       await setImmediate()
@@ -213,11 +219,10 @@ export const trust: Handlers['trust'] = {
     if (device === null) return theirs
     const { state, now } = device
     const since = new Date(now() - MONTH_MS).toISOString()
-    const { freshRow } = await keys()
     const { changesSince } = await import('../device/logs/trust-history.ts')
     let [confirmed, changed] = [0, 0]
     for (const card of await every((query) => account.trustCards.list(query))) {
-      const row = await freshRow(device, account, card)
+      const row = await rowOf(device, account, card)
       if (keyStatusOf(row) === 'confirmed') confirmed++
       if (row.newest > 1) changed += changesSince(state, card.user_id, since)
     }

@@ -6,6 +6,7 @@ import { every, readCursor } from '../api/cursor.ts'
 import type { Account } from '../api/port.ts'
 import type { TrustEvent } from '../api/rest/trust-cards.ts'
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
+import { orStored } from '../device/copies/copies.ts'
 import type { LocalDevice } from '../device/device.ts'
 import { rememberedLog } from '../device/identity/key-log-cache.ts'
 import { type KeyEvent, keyEvents } from '../device/logs/trust-history.ts'
@@ -82,7 +83,8 @@ export async function historyOf(
   const { theirs: at } = place
   // The account server checks that the account is followed before it gets other requests about it.
   if (typeof at !== 'string') await account.trustCards.history({ id, limit: 1 })
-  if (cursor === undefined) await examine(device, account, id)
+  if (cursor === undefined)
+    await orStored(examine(device, account, id), () => device.state.trust.get(id))
   const log = rememberedLog(device.state, id)
   const keys = log === null ? [] : keyEvents(log).filter(({ seq }) => seq < place.seq)
   // Requests only as many server events as fit beside the key events, because a page of server

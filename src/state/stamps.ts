@@ -29,6 +29,10 @@ export function stampRows(db: DatabaseSync, append: Append) {
     db,
     'select * from stamps where receipt is null order by id limit ?',
   )
+  const countWaiting = statement<{ n: number }>(
+    db,
+    'select count(*) as n from stamps where receipt is null',
+  )
   const remove = statement(db, 'delete from stamps where id = ?')
   const get = statement<StampRow>(db, 'select * from stamps where id = ?')
   const meta = metaRows(db)
@@ -63,6 +67,7 @@ export function stampRows(db: DatabaseSync, append: Append) {
         return remove.run(id) > 0
       }),
     /** Returns the stamps that still need a receipt, oldest first. */
+    countWithoutReceipt: (): number => countWaiting.get()?.n ?? 0,
     withoutReceipt: (limit: number): StampRow[] => waiting.all(limit),
     get: (id: string): StampRow | null => get.get(id),
   }

@@ -5,6 +5,7 @@ import type { Log } from '../log.ts'
 import { approvalAttemptRows, wrongTryRows } from './attempts.ts'
 import { challengeRows, replayRows, verificationRows } from './verifications.ts'
 import { connectionRows, epochRows, formerEpochRows } from './connections.ts'
+import { copyRows } from './copies.ts'
 import { consentRows, firstContactRows, inviteRows, listedInvitationRows } from './invitations.ts'
 import { openDatabase } from './database.ts'
 import { changeCount } from './derived.ts'
@@ -69,6 +70,7 @@ export function openState(dir: string, log?: Log, now: () => number = Date.now) 
     invites: inviteRows(db),
     listedInvitations: listedInvitationRows(db),
     listed: listedRows(db),
+    copies: copyRows(db),
     firstContacts: firstContactRows(db),
     consents: consentRows(db),
     names,

@@ -47,6 +47,10 @@ export function verificationRows(db: DatabaseSync, append: Append) {
     db,
     `select ${columns} from verifications where pushed = 0 order by id limit ?`,
   )
+  const countUnpushed = statement<{ n: number }>(
+    db,
+    'select count(*) as n from verifications where pushed = 0',
+  )
   const mark = statement(db, 'update verifications set pushed = 1 where id = ?')
   const trim = statement(
     db,
@@ -70,6 +74,7 @@ export function verificationRows(db: DatabaseSync, append: Append) {
       page.all(fromId, beforeId ?? AFTER_ALL, limit).map(parsed),
     /** Returns the entries that the server does not have yet, oldest first. */
     unpushed: (limit: number): VerificationEntry[] => unpushed.all(limit).map(parsed),
+    countUnpushed: (): number => countUnpushed.get()?.n ?? 0,
     /**
      * Deletes the oldest entries with ids below `beforeId` that the server has, at most `limit`.
      * Returns how many were deleted.

@@ -17,6 +17,7 @@ const STATUS = {
   backend_unreachable_since: null,
   not_working: [],
   notices: [],
+  waiting: null,
   needs_you: [],
   last_error: null,
   next_sync_at: null,
@@ -67,6 +68,16 @@ it('status: shows the address of the API, the last error and the next sync', asy
   assert.match(out, /^Last error +31 Jan.*\)  The server is away\.$/m)
   assert.match(out, /^Next sync +31 Jan.*\)$/m)
   assert.doesNotMatch(await printed({ api: null }), /^API|Last error|Next sync/m)
+})
+
+it('status: shows what the next sync hands over', async () => {
+  const waiting = { verifications: 2, stamps: 1, rotations: 0 }
+  assert.match(
+    await printed({ waiting }),
+    /^Waiting +2 verifications, 1 stamp, for the next sync$/m,
+  )
+  const nothing = { verifications: 0, stamps: 0, rotations: 0 }
+  assert.doesNotMatch(await printed({ waiting: nothing }), /^Waiting/m)
 })
 
 it('status: shows since when the server does not answer, and what fails meanwhile', async () => {

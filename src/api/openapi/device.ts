@@ -95,6 +95,7 @@ const wording: Wording = {
     ...(need !== 'none' && isOnce(route) ? [KEY] : []),
   ],
   codes: (place) => codesOf(place, 'account server'),
+  marksCopies: false,
 }
 
 /**

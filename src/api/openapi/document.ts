@@ -133,6 +133,7 @@ export function openapiDocument({
     security: ({ need: needed }) => (needed === 'none' ? [] : undefined),
     headers: ({ route }) => (isOnce(route) ? [KEY] : []),
     codes: (place) => codesOf(place, 'daemon'),
+    marksCopies: true,
   }
   const paths = pathsOf({ table, need, examples }, converter(definitions), wording)
 

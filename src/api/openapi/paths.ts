@@ -23,6 +23,8 @@ export interface Wording {
   readonly headers: (place: RowPlace) => readonly JsonRecord[]
   /** Returns the codes that a row can return, by status. */
   readonly codes: (place: RowPlace) => Map<string, ErrorCode[]>
+  /** Whether the document is the daemon's, which marks copies. */
+  readonly marksCopies: boolean
 }
 
 /** Returns the path and query parameters of a row, with the values of an example. */
@@ -89,7 +91,12 @@ function operation(
             },
           },
         }),
-    responses: responsesOf(route, convert, { summary, codes: wording.codes(place), example }),
+    responses: responsesOf(route, convert, {
+      summary,
+      codes: wording.codes(place),
+      example,
+      marksCopies: wording.marksCopies,
+    }),
   }
 }
 

@@ -1,4 +1,5 @@
 /** Generates the responses of a row for an OpenAPI document: the success and every error. */
+import { Time } from '../fields.ts'
 import type { Route } from '../route.ts'
 import { JSON_ANSWERS } from './json-answers.ts'
 import type { ErrorCode } from '../../errors.ts'
@@ -68,12 +69,25 @@ interface Answers {
   /** The error codes by status. */
   readonly codes: ReadonlyMap<string, readonly ErrorCode[]>
   readonly example?: Example | undefined
+  /** Whether the daemon answers, and marks the copies with which it answers. */
+  readonly marksCopies?: boolean
+}
+
+const AS_OF =
+  'Present if the account server did not answer: the time of the copy on this device that was used instead.'
+
+/** Returns the schema of an answer that may be a copy. */
+function withAsOf(schema: JsonRecord, convert: Convert): JsonRecord {
+  const as_of = { ...convert(Time, 'output'), description: AS_OF }
+  return '$ref' in schema
+    ? { allOf: [schema, { type: 'object', properties: { as_of } }] }
+    : { ...schema, properties: { ...(schema['properties'] as JsonRecord), as_of } }
 }
 
 function success(
   route: Route,
   convert: Convert,
-  { summary, example: { type, reply } = {} }: Answers,
+  { summary, example: { type, reply } = {}, marksCopies = false }: Answers,
 ): JsonRecord {
   const status = String(route.status ?? 200)
   if (route.reply === undefined && route.media === undefined)
@@ -82,9 +96,13 @@ function success(
     route.reply === undefined
       ? (route.media ?? []).map((one) => [one, mediaSchema(one, route, convert)])
       : [['application/json', convert(route.reply, 'output')]]
+  const isMarked = marksCopies && route.copied === true
   const content = schemas.map(([one, schema]) => [
     one,
-    { schema, ...(one === type ? { example: reply } : {}) },
+    {
+      schema: isMarked ? withAsOf(schema, convert) : schema,
+      ...(one === type ? { example: reply } : {}),
+    },
   ])
   return {
     [status]: { description: summary, content: Object.fromEntries(content) as JsonRecord },

@@ -179,6 +179,7 @@ export const connections = {
     method: 'GET',
     path: '/api/v1/connections',
     by: 'both',
+    copied: true,
     query: pageOfThose({
       state: inState(STATES),
       tag_id: v.optional(
@@ -224,6 +225,7 @@ export const connections = {
     method: 'GET',
     path: '/api/v1/connections/{id}',
     by: 'both',
+    copied: true,
     reply: Connection,
   },
   update: {

@@ -28,6 +28,7 @@ export const context = {
     method: 'GET',
     path: '/api/v1/context',
     by: 'account',
+    copied: true,
     reply: Context,
   },
   activeOrg: {

@@ -54,6 +54,7 @@ export const invitations = {
     method: 'GET',
     path: '/api/v1/invitations',
     by: 'both',
+    copied: true,
     query: v.strictObject({ state: inState(STATES) }),
     reply: Both,
   },
@@ -61,6 +62,7 @@ export const invitations = {
     method: 'GET',
     path: '/api/v1/invitations/pending',
     by: 'both',
+    copied: true,
     reply: Both,
   },
   approve: {

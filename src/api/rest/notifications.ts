@@ -65,6 +65,7 @@ export const notifications = {
     method: 'GET',
     path: '/api/v1/notifications',
     by: 'account',
+    copied: true,
     query: pageOfThose({
       unread: v.optional(
         v.pipe(

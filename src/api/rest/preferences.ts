@@ -44,6 +44,7 @@ export const preferences = {
     method: 'GET',
     path: '/api/v1/preferences',
     by: 'account',
+    copied: true,
     reply: Preferences,
   },
   update: {

@@ -58,6 +58,7 @@ export const presets = {
     method: 'GET',
     path: '/api/v1/presets',
     by: 'account',
+    copied: true,
     query: Page,
     reply: listOf(Preset),
   },

@@ -66,6 +66,7 @@ export const profile = {
     method: 'GET',
     path: '/api/v1/profile',
     by: 'both',
+    copied: true,
     reply: Profile,
   },
   update: {
@@ -98,12 +99,14 @@ export const profiles = {
     method: 'GET',
     path: '/api/v1/profiles/{id}',
     by: 'account',
+    copied: true,
     reply: PublicProfile,
   },
   keys: {
     method: 'GET',
     path: '/api/v1/profiles/{id}/keys',
     by: 'both',
+    copied: true,
     handlerErrors: ['conflict'],
     query: Page,
     reply: listOf(PublicKey),

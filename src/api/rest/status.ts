@@ -17,6 +17,15 @@ export const StreamState = v.object({
 })
 export type StreamState = v.InferOutput<typeof StreamState>
 
+const Count = v.pipe(v.number(), v.integer())
+
+/** What this device hands over to the account server at the next sync. */
+const Waiting = v.object({
+  verifications: v.pipe(Count, v.description('Checks of words for the verification log.')),
+  stamps: v.pipe(Count, v.description('Stamps without a receipt.')),
+  rotations: v.pipe(Count, v.description('Connections that need a new secret.')),
+})
+
 const LastError = v.object({ at: Time, message: v.string() })
 
 export const Status = named(
@@ -54,6 +63,12 @@ export const Status = named(
       v.array(v.string()),
       v.description(
         'What does not work until the account server answers again; empty while it answers.',
+      ),
+    ),
+    waiting: v.pipe(
+      v.nullable(Waiting),
+      v.description(
+        'What this device hands over at the next sync; null without a device. Nothing else waits: a change that fails is not repeated.',
       ),
     ),
     needs_you: v.pipe(

@@ -34,6 +34,7 @@ export const tags = {
     method: 'GET',
     path: '/api/v1/tags',
     by: 'account',
+    copied: true,
     query: Page,
     reply: listOf(Tag),
   },

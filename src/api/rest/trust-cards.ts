@@ -84,6 +84,7 @@ export const trustCards = {
     method: 'GET',
     path: '/api/v1/trust-cards',
     by: 'both',
+    copied: true,
     query: Page,
     reply: listOf(TrustCard),
   },
@@ -164,6 +165,7 @@ export const trustCards = {
     method: 'GET',
     path: '/api/v1/trust-cards/{id}/history',
     by: 'both',
+    copied: true,
     query: Page,
     reply: listOf(TrustEvent),
   },
@@ -174,6 +176,7 @@ export const trust = {
     method: 'GET',
     path: '/api/v1/trust/metrics',
     by: 'both',
+    copied: true,
     reply: named(
       'TrustMetrics',
       v.object({

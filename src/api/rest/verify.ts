@@ -327,6 +327,7 @@ export const verificationLog = {
     method: 'GET',
     path: '/api/v1/verification-log',
     by: 'both',
+    copied: true,
     query: pageOfThose(betweenDays),
     reply: listOf(VerificationEntry),
   },

@@ -60,6 +60,7 @@ export function toolCatalogue({
       summary: restTextOf(group, row).summary,
       codes: codesOf({ route, need: needed }, 'daemon'),
       example,
+      marksCopies: true,
     }
     // The schema is written out, because a reference would not show its members.
     const schema = inputOf(tool, converter({}))

@@ -28,6 +28,13 @@ function changes({ stream }: Status): string {
   return `fetched every 15 minutes, since ${when(stream.since)}${why}`
 }
 
+/** Returns what the next sync hands over; null if nothing waits. */
+function waitingText({ waiting }: Status): string | null {
+  const parts = Object.entries(waiting ?? {}).filter(([, count]) => count > 0)
+  const listed = parts.map(([what, count]) => `${count} ${count === 1 ? what.slice(0, -1) : what}`)
+  return listed.length === 0 ? null : `${listed.join(', ')}, for the next sync`
+}
+
 /** The sentence before the summary if no daemon runs. */
 const NO_DAEMON =
   'The daemon is not running. To start it: countersignd serve (or countersignd service install).'
@@ -46,6 +53,7 @@ function statusLines(status: Status, hasDaemon: boolean): string[] {
       ['Backend', hasDaemon ? status.backend : null],
       ['Reachable', reachable(status)],
       ...status.not_working.map((what) => ['Not working', what] as const),
+      ['Waiting', waitingText(status)],
       ['Keychain', status.keychain === 'os' ? "the operating system's" : 'encrypted files'],
       ['Last sync', whenOr('never', status.last_sync_at)],
       ['Last error', last_error && `${when(last_error.at)}  ${last_error.message}`],

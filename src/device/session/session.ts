@@ -15,7 +15,10 @@ import { wipe } from '../../state/database.ts'
 import type { State } from '../../state/state.ts'
 import { tokenEntry } from '../../state/tokens.ts'
 import type { Act } from '../../storage/idempotency.ts'
+import type { Copies } from '../copies/copies.ts'
+import type { ReadInput } from '../copies/whole-lists.ts'
 import type { LocalDevice } from '../device.ts'
+import type { Reachability } from '../sync/reachability.ts'
 import {
   forgetIdentity,
   type Identity,
@@ -28,11 +31,10 @@ import { deleteCacheKey } from '../identity/vault.ts'
 type AccountCall = (input: unknown) => Promise<unknown>
 type Calls = Readonly<Record<string, Readonly<Record<string, AccountCall>>>>
 
+type Around = (call: AccountCall, group: string, name: string) => AccountCall
+
 /** Returns the same account with `around` applied to each of its calls. */
-function eachCall(
-  account: SessionAccount,
-  around: (call: AccountCall) => AccountCall,
-): SessionAccount {
+function eachCall(account: SessionAccount, around: Around): SessionAccount {
   /**
    * Returns an account with `around` applied to each of its calls.
    *
@@ -44,7 +46,7 @@ function eachCall(
     for (const group of Object.keys(all)) {
       const make = () =>
         Object.fromEntries(
-          Object.entries(all[group] ?? {}).map(([name, call]) => [name, around(call)]),
+          Object.entries(all[group] ?? {}).map(([name, call]) => [name, around(call, group, name)]),
         )
       let made: ReturnType<typeof make> | null = null
       // A group is created at its first use, because a daemon needs few groups when it starts.
@@ -139,18 +141,38 @@ const notSignedIn = () =>
 const nobodysAccount = (absent: () => AppError): Account =>
   clientOf({ ...rest, ...signedIn }, () => Promise.reject(absent()), ['account', 'both'])
 
-/** Wraps an account, and stores the message of the last response if it rejected the session. */
-function watched(of: SessionAccount, outcome: (error: unknown) => void) {
+/** Called before and after each call of the account: after it with the error, null for none. */
+type CallWatch = Pick<Reachability, 'begin' | 'end'>
+
+const UNWATCHED: CallWatch = { begin: () => undefined, end: () => undefined }
+
+/**
+ * Wraps an account, and stores the message of the last response if it rejected the session. Copies
+ * the answers to reads.
+ * @param isHere whether this is still the session; otherwise no answer is copied
+ */
+function watched(
+  of: SessionAccount,
+  { begin, end: outcome }: CallWatch,
+  copies: Copies | null,
+  isHere: () => boolean,
+) {
   let refused: string | null = null
-  const account = eachCall(of, (call) => async (input) => {
+  const account = eachCall(of, (call, group, name) => async (input) => {
+    const keep = copies?.begin(group, name) ?? null
+    begin()
     try {
       const answer = await call(input)
       refused = null
       outcome(null)
+      if (keep !== null && isHere()) keep(input as ReadInput, answer)
       return answer
     } catch (error) {
       outcome(error)
-      if (error instanceof AppError && error.code === 'not_signed_in') refused = error.message
+      if (error instanceof AppError && error.code === 'not_signed_in') {
+        refused = error.message
+        if (isHere()) copies?.clear()
+      }
       throw error
     }
   })
@@ -180,12 +202,20 @@ function forget(state: State, keychain: Keychain): void {
   })
 }
 
+/** The signed-in identity and what was made for it. */
+interface Started {
+  readonly identity: Identity
+  readonly account: SessionAccount
+  readonly session: Pick<ReturnType<typeof watched>, 'refused' | 'renewed'>
+  readonly device: LocalDevice | null
+}
+
 /**
  * Opens the session. An identity that was signed in when the daemon ended is signed in again.
  * @param of `accountOf` returns an identity's account; `deviceOf` creates the device of an approved
  *   identity; `taken` is called after each later sign-in, approval and renewal; `absent` returns
- *   the error for the signed-out state, by default the advice to sign in; `outcome` is called after
- *   each call of the account, with the thrown error, or null for a response
+ *   the error for the signed-out state, by default the advice to sign in; `watch` is called
+ *   before and after each call of the account; `copies` stores the answers of an approved device
  * @throws AppError keychain_locked if an interrupted sign-out cannot be completed
  */
 export function openDeviceSession(of: {
@@ -195,10 +225,11 @@ export function openDeviceSession(of: {
   deviceOf: (identity: Identity, account: Account) => LocalDevice
   taken: () => void
   absent?: () => AppError
-  outcome?: (error: unknown) => void
+  watch?: CallWatch
+  copies?: Copies | null
 }): DeviceSession {
   const { state, keychain, accountOf, deviceOf, absent = notSignedIn } = of
-  const { outcome = () => undefined } = of
+  const { watch = UNWATCHED, copies = null } = of
   /** Created at first use, because most daemons have a signed-in account. */
   let nobodys: Account | null = null
 
@@ -208,13 +239,20 @@ export function openDeviceSession(of: {
   }
   finishLeaving()
 
-  const startFor = (identity: Identity) => {
-    const { account, ...session } = watched(accountOf(identity), outcome)
+  const startFor = (identity: Identity): Started => {
+    const isHere = () => here?.session === session
+    const { account, ...session } = watched(
+      accountOf(identity),
+      watch,
+      identity.approved ? copies : null,
+      isHere,
+    )
     const device = identity.approved ? deviceOf(identity, account) : null
     return { identity, account, session, device }
   }
+  let here: Started | null = null
   const known = openIdentity(state, keychain)
-  let here = known === null ? null : startFor(known)
+  if (known !== null) here = startFor(known)
 
   return {
     identity: () => here?.identity ?? null,

@@ -321,7 +321,11 @@ export function newSync(options: {
       await work(report)
     } catch (error) {
       const failure = toAppError(error)
-      if (failure.code === 'not_signed_in') refused = failure.message
+      if (failure.code === 'not_signed_in') {
+        refused = failure.message
+        // A device that was removed must not show the account's data later.
+        state.copies.clear()
+      }
       log(failure.code === 'internal' ? 'error' : 'warn', 'sync failed', {
         trigger,
         cause: failure.cause ?? failure,

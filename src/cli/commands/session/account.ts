@@ -25,7 +25,7 @@ async function signInOf(api: Api): Promise<SignIn | null> {
   }
 }
 
-/** Returns when the recovery key was activated; undefined if the caller may not ask. */
+/** Returns when the recovery key was activated; undefined if that is not known. */
 async function recoveryOf(api: Api): Promise<{ since: string | null } | undefined> {
   try {
     const { since } = await api.recovery.read({})
@@ -36,8 +36,16 @@ async function recoveryOf(api: Api): Promise<{ since: string | null } | undefine
   }
 }
 
-/** The errors that an API token or a device waiting for approval gets. */
-const UNASKED: readonly ErrorCode[] = ['forbidden', 'no_device']
+/**
+ * The errors that an API token or a device waiting for approval gets, and those of an account
+ * server that is away. This device has copies of the rest then.
+ */
+const UNASKED: readonly ErrorCode[] = [
+  'backend_timeout',
+  'backend_unavailable',
+  'forbidden',
+  'no_device',
+]
 
 /** Reads the part of the answer that only the account server can give. */
 async function atServer(api: Api) {
@@ -110,8 +118,8 @@ export const whoamiCommand: Command = {
   help: `
 Shows the account, this device, the account server, and whether the device is signed in. While
 "countersignd login" is waiting, this command also shows the four words to type on the other device. If the account
-server cannot be reached, only the data that this device has stored is shown. The exit code is 1 if the account
-server cannot be reached or if the device is not signed in.`,
+server cannot be reached, the data that this device has stored is shown. The exit code is 1 if this device has no
+copy of the account, or if it is not signed in.`,
   args: [0, 0],
   async run({ io, withApi, print, say }) {
     const { answer, silent, summary } = await withApi(seen)
