@@ -75,6 +75,8 @@ interface Row {
   readonly text?: true
   /** Set if the answer is an event stream that lasts until one side closes it. */
   readonly lasting?: true
+  /** Set if the server mails a text to the caller, so that a device sends `Accept-Language`. */
+  readonly localized?: true
   /**
    * Set if an `Idempotency-Key` must be ignored.
    *

@@ -292,9 +292,22 @@ export const de = translation({
   },
 
   home: {
-    title: 'Kontoserver',
-    text: 'Dieser Server speichert Countersign-Konten für die Daemons ihrer Besitzer. Wenn Sie einen Link bekommen haben, öffnen Sie den vollständigen Link. Diese Adresse allein zeigt nichts.',
-    daemon: 'Um ihn mit einem Daemon zu benutzen, setzen Sie {variable} auf diese Adresse.',
+    title: 'Wer ist wirklich am Telefon?',
+    about:
+      'Eine Stimme lässt sich nachahmen. Mit Countersign sagt der Anrufer drei Wörter, die jede Minute wechseln. Nur Sie und die echte Person können sie berechnen. Dieser Server, {host}, führt die Konten von Menschen, die Countersign benutzen.',
+    link: 'Sie haben einen Link bekommen',
+    linkText:
+      'Öffnen Sie den vollständigen Link, mit dem Teil nach „#“. Er zeigt Ihre Wörter für Anrufe mit einer Person. Diese Adresse allein zeigt nichts über irgendjemanden.',
+    stamp: 'Sie wollen eine gestempelte Datei prüfen',
+    stampPage:
+      'Öffnen Sie den Link des Stempels, und wählen Sie dort Ihre Datei. Die Seite ist nur dann grün, wenn die Datei genau die unterschriebene ist. Ihr Browser vergleicht sie und sendet sie nirgendwohin.',
+    stampFile: 'Wenn Sie den Stempel als Datei haben, prüft Countersign ihn auf Ihrem Computer:',
+    call: 'Sie telefonieren gerade',
+    callText:
+      'Wer anruft, sagt seine Wörter zuerst. Sagen Sie Ihre erst, wenn die Prüfung die richtige Person gezeigt hat. Sind die Wörter falsch, legen Sie auf, und rufen Sie eine Nummer an, die Sie schon haben.',
+    invited: 'Sie wurden eingeladen',
+    invitedText:
+      'Sie brauchen das Programm {program}. Fragen Sie die Person, die Sie eingeladen hat, oder den Betreiber dieses Servers, wo Sie es bekommen. Dann melden Sie sich hier mit der eingeladenen Adresse an:',
   },
 
   letters: {
@@ -482,13 +495,18 @@ lädt Sie in die Verbindung
     {connection}
 ein, auf dem Countersign-Kontoserver
     {server}
-{message}Menschen in einer Verbindung erkennen einander an drei Wörtern.
+{message}
+Countersign ist ein Programm, das beweist, wer am Telefon ist: Wer anruft,
+sagt drei Wörter, die jede Minute wechseln und die ein Fremder nicht kennt.
+Wenn Sie es noch nicht haben: Die Seite unter dieser Adresse erklärt, was es
+ist und wie Sie es bekommen.
 
 Jeder kann jeden Namen benutzen. Fragen Sie diese Person, ob sie Sie
 eingeladen hat, auf einem Weg, dem Sie schon vertrauen. Um zu antworten,
 melden Sie sich mit dieser Adresse an jenem Server an. Sehen Sie sich dort die
 Einladung an, und nehmen Sie sie an oder lehnen Sie sie ab:
 
+    export SVC_BACKEND_URL={server}
     countersignd login --email <diese Adresse>
     countersignd invite list
 
@@ -507,11 +525,15 @@ lädt Sie in eine Organisation ein, die so heißt:
     {organisation}
 auf dem Countersign-Kontoserver
     {server}
+Countersign ist ein Programm, das beweist, wer am Telefon ist. Wenn Sie es
+noch nicht haben: Die Seite unter dieser Adresse erklärt, was es ist und wie
+Sie es bekommen.
 
 Jeder kann jeden Namen benutzen. Fragen Sie diese Person, ob sie Sie
 eingeladen hat, auf einem Weg, dem Sie schon vertrauen. Um Mitglied zu werden,
 melden Sie sich mit dieser Adresse an jenem Server an:
 
+    export SVC_BACKEND_URL={server}
     countersignd login --email <diese Adresse>
 
 Gehört diese Adresse schon zu einem Konto, wird es Mitglied, sobald es seine

@@ -287,9 +287,22 @@ export const en = {
 
   /** The start page of an account server. */
   home: {
-    title: 'Account server',
-    text: 'This server stores Countersign accounts for the daemons of their owners. If you were sent a link, open the full link. This address alone shows nothing.',
-    daemon: 'To use it with a daemon, set {variable} to this address.',
+    title: 'Who is really on the phone?',
+    about:
+      'A voice can be imitated. With Countersign, the caller says three words that change every minute. Only you and the real person can compute them. This server, {host}, keeps the accounts of people who use Countersign.',
+    link: 'You were sent a link',
+    linkText:
+      'Open the full link, with the part after “#”. It shows your words for calls with one person. This address alone shows nothing about anyone.',
+    stamp: 'You want to check a stamped file',
+    stampPage:
+      'Open the link of the stamp, and choose your file there. The page is green only if the file is exactly the file that was signed. Your browser compares it, and does not send it.',
+    stampFile: 'If you have the stamp as a file, Countersign checks it on your computer:',
+    call: 'You are on a call',
+    callText:
+      'The caller says their words first. Say yours only after the check has shown the right person. If the words are wrong, hang up, and call a number that you already have.',
+    invited: 'You were invited',
+    invitedText:
+      'You need the program {program}. Ask the person who invited you, or the operator of this server, where to get it. Then sign in here with the address that was invited:',
   },
 
   /** Parts of letters. */
@@ -466,12 +479,16 @@ invites you to the connection
     {connection}
 on the Countersign account server
     {server}
-{message}People in a connection recognise each other by three words.
+{message}
+Countersign is a program that proves who is on the phone: the caller says
+three words, which change every minute and which a stranger cannot know. If you
+do not have it yet, the page at that address says what it is and how to get it.
 
 Anyone can use any name. Ask this person whether they invited you, in a way
 that you already trust. To answer, sign in to that server with this address,
 look at the invitation, and approve or decline it:
 
+    export SVC_BACKEND_URL={server}
     countersignd login --email <this address>
     countersignd invite list
 
@@ -490,11 +507,14 @@ invites you to an organisation with the name
     {organisation}
 on the Countersign account server
     {server}
+Countersign is a program that proves who is on the phone. If you do not have it
+yet, the page at that address says what it is and how to get it.
 
 Anyone can use any name. Ask this person whether they invited you, in a way
 that you already trust. To become a member, sign in to that server with this
 address:
 
+    export SVC_BACKEND_URL={server}
     countersignd login --email <this address>
 
 If an account already has this address, it becomes a member the next time it

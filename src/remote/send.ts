@@ -124,6 +124,9 @@ function headersOf(route: Route, content: ReturnType<typeof contentOf>): Record<
   return {
     Accept: route.media !== undefined ? '*/*' : 'application/json',
     'Accept-Encoding': 'identity',
+    ...(route.localized && {
+      'Accept-Language': Intl.DateTimeFormat().resolvedOptions().locale,
+    }),
     ...(content === null
       ? {}
       : {

@@ -323,7 +323,7 @@ export async function openService(of: {
     webhookNotices: from(() => import('./devices/webhook-notices.ts'), 'webhookNotices'),
   })
   const loadedOpen = lazily<Open>({ ...entrance, ...site }, ['account'], {
-    home: async () => (await import('./pages/site.ts')).home(),
+    home: from(() => import('./pages/site.ts'), 'home'),
     addressProofs: from(() => import('./pages/address-proofs.ts'), 'addressProofs'),
     assets: async () => (await import('./pages/site.ts')).assets(),
     clock: async () => ({

@@ -31,6 +31,16 @@ test('an answer is read by its row, without unknown members', async (t) => {
     ['application/json', 'identity', undefined],
   )
   assert.deepEqual([headers.authorization, headers['dpop']], [undefined, undefined])
+  assert.equal(headers['accept-language'], undefined)
+})
+
+test('only a request for a mail has the language of this machine', async (t) => {
+  const answer = { email: 'ada@example.org', expires_at: CLOCK.now }
+  const { base, seen } = await scripted(t, (res) => json(res, 202, answer))
+  const { signIns } = clientAt(t, base).door()
+  await signIns.create({ body: { email: 'ada@example.org' } })
+  const { locale } = Intl.DateTimeFormat().resolvedOptions()
+  assert.equal(seen[0]!.headers['accept-language'], locale)
 })
 
 test('an answer without content', async (t) => {

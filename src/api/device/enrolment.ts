@@ -75,6 +75,7 @@ export const signIns = {
     by: 'account',
     errors: ['rate_limited', 'backend_error'],
     limit: LIMIT,
+    localized: true,
     repeats: true,
     body: v.strictObject({ email }),
     reply: v.object({ email, expires_at: Time }),

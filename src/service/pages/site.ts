@@ -14,6 +14,7 @@ import { notFound, requireId } from '../db/faults.ts'
 import { guestCodeState } from '../guests/guest-codes.ts'
 import { document, html, messageHtml, needsScript, scriptMessages } from './document.ts'
 import { UNKNOWN_GUEST, guestPage } from './guest-page.ts'
+import { homePage } from './home-page.ts'
 
 /**
  * Returns the page of a stamp, or a page with status 404 if the stamp is not known. The page
@@ -85,22 +86,6 @@ export function stampPage(of: {
     </details>
   </main>`
   return document({ ...page, title: texts.eyebrow, main })
-}
-
-function homePage(language: Language): Content {
-  const { home: texts } = language.messages
-  const variable = html`<code translate="no">SVC_BACKEND_URL</code>`
-  return document({
-    language,
-    title: texts.title,
-    main: html`<main class="page">
-      <h1>${texts.title}</h1>
-      <section class="card">
-        <p>${texts.text}</p>
-        <p>${messageHtml(language, texts.daemon, { variable })}</p>
-      </section>
-    </main>`,
-  })
 }
 
 /**
@@ -237,8 +222,8 @@ export const stampPages = ({
   }
 }
 
-export const home = (): Open['home'] => ({
-  read: async (_, { languages }) => homePage(languageOf(languages)),
+export const home = ({ publicUrl }: ServiceContext): Open['home'] => ({
+  read: async (_, { languages }) => homePage(languageOf(languages), publicUrl()),
 })
 
 /**

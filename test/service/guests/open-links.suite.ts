@@ -26,6 +26,7 @@ export function openLinksSuite(links: () => Links): void {
         title: 'Ève Ångström',
         state: 'active',
         url: url('eve-angstrom'),
+        reachable: 'network',
         pending_requests: 0,
         preset_id: null,
         created_at: time(),
