@@ -8,13 +8,12 @@ import { logLinesOf } from '../log-lines.ts'
 import { giveBackMemory } from '../memory.ts'
 import { OVERDUE_MS, askedToStop, stop } from '../shutdown.ts'
 
-const example = (address: string) => `Try it (you can paste these three lines unchanged):
-
-  TOKEN=$(curl -s ${address}/api/v1/token -H 'Content-Type: application/json' -d '{"name":"try","scope":"write"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
-  curl -s ${address}/api/v1/guest-codes -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"label":"A friend"}'
-  curl -s ${address}/api/v1/verify -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"words":"matador carload recede"}'
-
-The second line prints a link. Open the link, and replace the three words in the third line with the words on that page.
+/** What a person does next, and what a script does. */
+const STEPS = `Next, in another terminal:
+  countersignd guest create --label Mum    a page with words for a person who calls you
+  countersignd call                        a person calls you: check their words
+  countersignd help                        all commands
+For scripts: countersignd token create --name ci --scope write
 `
 
 const NEXT = `Next: countersignd login --email YOU@EXAMPLE.ORG
@@ -99,7 +98,7 @@ lines.
       const { address, accountAddress, isSignedIn } = server
       const text = invocation.json
         ? `${JSON.stringify({ address, account_address: accountAddress })}\n`
-        : `Countersign ${VERSION} listens on ${address}\nDocs: ${address}/api/v1/docs\n\n${isSignedIn ? example(address) : NEXT}`
+        : `Countersign ${VERSION} listens on ${address}\nThe API: ${address}/api/v1/docs\n\n${isSignedIn ? STEPS : NEXT}`
       const { nameQuestion } = server
       const asks = nameQuestion?.isOpen() === true && !invocation.json
       if (name === undefined && !(asks && invocation.io.stdin.isTTY === true))

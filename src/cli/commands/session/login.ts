@@ -108,9 +108,14 @@ attempts in 24 hours are possible.`,
       const { name, machine } = invocation.options
       if (code === EXIT.ok && machine !== true)
         await chooseName(invocation, prompt, name === undefined ? undefined : String(name))
+      if (code === EXIT.ok && (await isWithoutDaemon(invocation)))
+        invocation.say('Next, in another terminal or as a service: countersignd serve')
       return code
     }),
 }
+
+const isWithoutDaemon = ({ withApi }: Invocation): Promise<boolean> =>
+  withApi(async (_, hasDaemon) => !hasDaemon)
 
 const isLast = (error: unknown) =>
   error instanceof AppError &&
