@@ -48,7 +48,7 @@ function statusLines(status: Status, hasDaemon: boolean): string[] {
     ...labelledLines([
       ...status.needs_you.map((what) => ['Needs you', what] as const),
       ['Version', status.version],
-      ['Environment', status.environment],
+      ...(status.environment === 'embedded' ? [] : [['Environment', status.environment] as const]),
       ['API', api],
       ['Backend', hasDaemon ? status.backend : null],
       ['Reachable', reachable(status)],
