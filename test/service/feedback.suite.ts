@@ -44,7 +44,15 @@ export function feedbackSuite(name: string, { newPlace }: Engine): void {
       })
       assert.deepEqual(
         (await stored(ada)).map((row) => ({ ...row })),
-        [{ ...sent, account_id: ada.id, created_at: subject.clock.ms }],
+        [
+          {
+            id: sent.id,
+            message,
+            category: 'praise',
+            account_id: ada.id,
+            created_at: subject.clock.ms,
+          },
+        ],
       )
       const {
         subject: line,

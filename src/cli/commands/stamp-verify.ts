@@ -310,7 +310,9 @@ unknown.`,
         if (!(error instanceof Refusal)) throw error
         print(
           { valid: false, conclusive: true, reason: error.reason },
-          `Not good (${error.reason}): ${error.message}`,
+          error.reason === 'digest_mismatch'
+            ? `Not good (digest_mismatch): ${shown(path)} is not the stamped file. It was changed, or it is another file.`
+            : `Not good (${error.reason}): ${error.message}`,
         )
         return EXIT.notVerified
       }

@@ -88,7 +88,9 @@ export function publicCodeSuite(name: string, { newPlace, replicas }: Engine): v
       const { bob, k } = await speaker('Bob B.')
       const eve = await enrol(subject.server, 'Eve')
       const words = wordsOf(bob.id, k, windowNow())
-      const profile = { id: bob.id, display_name: 'Bob B.', handle: null, kind: 'person' }
+      const { id } = bob
+      const nothing = { handle: null, headline: null }
+      const profile = { id, display_name: 'Bob B.', ...nothing, kind: 'person' }
       const known = { accounts: [{ profile, window: windowNow() }], stamps: [], echo: false }
       assert.deepEqual(await ask(eve, words), known)
       assert.equal((await switchTo(bob, false)).public_code, false)
