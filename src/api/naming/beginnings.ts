@@ -1,5 +1,7 @@
+/** Short forms of ids, which name items as whole ids do. */
+
 /**
- * Returns the shortest beginning of an id that none of the other ids has. It names the item.
+ * Returns the shortest beginning of an id that none of the other ids has.
  * @param least how many characters after the prefix it must have
  */
 export function beginningOf(id: string, ids: readonly string[], least: number): string {

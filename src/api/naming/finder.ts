@@ -24,6 +24,9 @@ const LEAST = 4
 /** How many items of a kind an error lists. */
 const MOST_LISTED = 5
 
+/** How many meanings of a name an error lists. */
+const MOST_MEANINGS = 20
+
 /** An item, and its kind. */
 export interface Found {
   readonly kind: NamedKind
@@ -40,6 +43,7 @@ export interface NamingTexts {
   readonly again: string
 }
 
+/** What limits a search. */
 export interface Search {
   /** The id of the connection in which members are looked up. */
   readonly within?: string
@@ -181,14 +185,14 @@ export function newFinder(api: NamingApi, { shown, nameOf, again }: NamingTexts)
   }
 
   /** Returns a sentence, and the items with their ids, one in a line. */
-  const listing = (sentence: string, found: readonly Found[]): string =>
-    [
-      sentence,
-      ...found.map(({ kind, item }) => {
-        const ended = item.isPast === true ? ', ended' : ''
-        return `  ${item.id}  ${labelOf(item)} (${kind}${ended})`
-      }),
-    ].join('\n')
+  function listing(sentence: string, found: readonly Found[]): string {
+    const lines = found.slice(0, MOST_MEANINGS).map(({ kind, item }) => {
+      const ended = item.isPast === true ? ', ended' : ''
+      return `  ${item.id}  ${labelOf(item)} (${kind}${ended})`
+    })
+    const more = found.length - lines.length
+    return [sentence, ...lines, ...(more === 0 ? [] : [`  and ${more} more`])].join('\n')
+  }
 
   /**
    * Returns the account with a handle.

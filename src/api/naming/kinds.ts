@@ -5,7 +5,7 @@
  */
 import { every } from '../cursor.ts'
 import type { Rest } from '../rest/index.ts'
-import type { Connection } from '../rest/connections.ts'
+import type { Connection, Member } from '../rest/connections.ts'
 import type { Invitation, Party } from '../rest/invitations.ts'
 import type { PersonName } from '../rest/names.ts'
 import type { Calls } from '../route.ts'
@@ -77,7 +77,7 @@ interface Kind {
   readonly list: Operation
   /**
    * Reads the items.
-   * @param within the id of the connection, for kinds whose items are in one connection
+   * @param within the id of the connection, for kinds of items in one connection
    */
   readonly read: (api: NamingApi, within: string) => Promise<readonly NamedItem[]>
 }
@@ -141,6 +141,10 @@ const invitations = (
 
 const connections = (api: NamingApi) => every((query) => api.connections.list(query))
 
+/** Returns the names of a member. For an invited mailbox, the name is the address. */
+const memberNames = (member: Member) =>
+  member.user_id === null ? { names: [member.display_name], claims: [] } : nameOrClaim(member)
+
 /**
  * Returns the other members of connections. If a connection has only one other member, its name is
  * also a name of that member.
@@ -171,8 +175,7 @@ const member: Kind = {
   read: async (api, id) =>
     (await api.connections.read({ id })).members.map((one) => ({
       id: one.id,
-      // For an invited mailbox, the name is the address.
-      ...(one.user_id === null ? { names: [one.display_name] } : nameOrClaim(one)),
+      ...memberNames(one),
     })),
 }
 
@@ -204,15 +207,16 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     isPerson: true,
     list: { command: 'connection list', tool: 'connections_list' },
     read: async (api) =>
-      (await connections(api)).map(({ id, name, kind, members, state }) => ({
-        id,
-        names: [name],
-        claims:
-          kind === 'direct'
-            ? members.filter((one) => one.name_source !== 'own').map((one) => one.display_name)
-            : [],
-        isPast: state === 'ended',
-      })),
+      (await connections(api)).map(({ id, name, kind, members, state }) => {
+        const others = members.filter((one) => one.name_source !== 'own')
+        const people = kind === 'direct' ? others.map(memberNames) : []
+        return {
+          id,
+          names: [name, ...people.flatMap(({ names }) => names)],
+          claims: people.flatMap(({ claims }) => claims),
+          isPast: state === 'ended',
+        }
+      }),
   },
   contact: {
     prefixes: ['acc_'],
