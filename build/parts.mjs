@@ -45,6 +45,7 @@ const SYNC_PART = 'lib/sync.cjs'
 /** The other parts: a chunk belongs to the first one that accepts a module in it. */
 const SUBJECTS = [
   ['commands', /^cli\//],
+  ['names', /^api\/naming\//],
   ['documents', /^(api\/(openapi|tools)|handlers\/(agents|docs))\//],
   ['account', /^(service|languages)\//],
   ['desktop', /^desktop\//],

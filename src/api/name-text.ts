@@ -18,6 +18,12 @@ export const inQuotes = (name: string): string => `"${withoutQuotes(name)}"`
 /** Returns a name with single quotes in place of double quotes, for use outside quotation marks. */
 const withoutQuotes = (name: string): string => name.replace(QUOTES, "'")
 
+/** Returns the beginning of a text as one line of at most 40 characters. */
+export function brief(text: string): string {
+  const characters = Array.from(text.replaceAll(/\s+/g, ' '))
+  return characters.length <= 40 ? characters.join('') : `${characters.slice(0, 39).join('')}…`
+}
+
 const MARKS: Readonly<Record<NameMark, string>> = {
   equal: 'another contact has this name',
   mixed_script: 'letters of several alphabets',

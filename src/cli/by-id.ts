@@ -5,14 +5,13 @@
  * line do not see paths.
  */
 import { AppError } from '../errors.ts'
-import type { NamedKind } from './command.ts'
-import { kindOf } from './kinds.ts'
+import { type NamedKind, kindOf } from '../api/naming/kinds.ts'
 
 /** Returns the error for an id that no resource of this kind has. */
 export const noSuch = (kind: NamedKind) =>
   new AppError(
     'not_found',
-    `There is no ${kind} with this id. "countersignd ${kindOf(kind).list}" lists the ids.`,
+    `There is no ${kind} with this id. "countersignd ${kindOf(kind).list.command}" lists the ids.`,
   )
 
 /**

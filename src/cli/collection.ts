@@ -1,8 +1,8 @@
 /** Creates the commands that most collections have: list, create, update and delete. */
 import { every } from '../api/cursor.ts'
+import { type NamedKind, kindOf } from '../api/naming/kinds.ts'
 import { byId } from './by-id.ts'
-import type { Api, Command, NamedKind } from './command.ts'
-import { kindOf } from './kinds.ts'
+import type { Api, Command } from './command.ts'
 import { type LabelledAnswer, printLabelled } from './labels.ts'
 import {
   type FieldValues,

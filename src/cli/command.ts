@@ -1,6 +1,7 @@
 /** The interface between commands and the code that runs them. */
 import type { ParseArgsOptionDescriptor } from 'node:util'
 import type { Local } from '../api/local/index.ts'
+import type { Reference } from '../api/naming/kinds.ts'
 import type { Rest } from '../api/rest/index.ts'
 import type { Calls } from '../api/route.ts'
 import type { Config } from '../config/config.ts'
@@ -57,34 +58,6 @@ export interface Invocation {
   readonly pause: (ms: number) => Promise<unknown>
 }
 
-/** A kind of item that users can name. */
-export type NamedKind =
-  | 'device'
-  | 'session'
-  | 'connection'
-  | 'group member'
-  | 'member'
-  | 'invitation'
-  | 'sent invitation'
-  | 'guest code'
-  | 'external member'
-  | 'person'
-  | 'export'
-  | 'notification'
-  | 'open link'
-  | 'request'
-  | 'token'
-  | 'tag'
-  | 'preset'
-  | 'organisation'
-  | 'group'
-  | 'organisation member'
-  | 'alert'
-  | 'webhook'
-
-/** What an argument or option can name: one kind or several, or an e-mail address besides. */
-export type Reference = NamedKind | readonly (NamedKind | 'address')[]
-
 /** The options of a command, as `parseArgs` accepts them. */
 export type CommandOptions = Readonly<
   Record<
@@ -134,11 +107,6 @@ export interface Listed {
 
 /** Commands by name. */
 export type Commands = Readonly<Record<string, Listed>>
-
-/** The error for a name that several items have (exit code 14). */
-export class AmbiguousNameError extends Error {
-  override readonly name = 'AmbiguousNameError'
-}
 
 /** The error for wrong usage of a command (exit code 2). */
 export class UsageError extends Error {

@@ -1,5 +1,6 @@
 /** Options that set the fields of a request. If an option is not given, its field is absent. */
-import { type CommandOptions, type Invocation, type Reference, UsageError } from './command.ts'
+import type { Reference } from '../api/naming/kinds.ts'
+import { type CommandOptions, type Invocation, UsageError } from './command.ts'
 import { shown } from './table.ts'
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }

@@ -4,18 +4,12 @@
  * An error is reported as one line on standard error and a documented exit code.
  */
 import { setTimeout } from 'node:timers/promises'
+import { AmbiguousNameError } from '../api/naming/ambiguous.ts'
 import { readConfig } from '../config/config.ts'
 import { AppError, EXIT, StartError } from '../errors.ts'
 import { withApi } from './api.ts'
 import { newCopyMark } from './as-of.ts'
-import {
-  AmbiguousNameError,
-  type Command,
-  type Invocation,
-  type Io,
-  type Listed,
-  UsageError,
-} from './command.ts'
+import { type Command, type Invocation, type Io, type Listed, UsageError } from './command.ts'
 import { plainFileFault } from './errors/file-errors.ts'
 import { coloured, harmlessIo, jsonText } from './output.ts'
 import { incomplete, namedBy } from './help/command-words.ts'

@@ -1,4 +1,5 @@
 /** Formats tables for terminals. Control characters in texts from other sources are replaced. */
+import { beginningOf } from '../api/naming/beginnings.ts'
 import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 import type { Io } from './command.ts'
 
@@ -23,12 +24,6 @@ export const shownText = (text: string): string =>
     .replace(/\r(?=\n|$)/g, '')
     .replace(obeyed(), (found) => (found === '\n' || found === '\t' ? found : '�'))
 
-/** Returns the beginning of a text as one line of at most 40 characters. */
-export function brief(text: string): string {
-  const characters = Array.from(text.replaceAll(/\s+/g, ' '))
-  return characters.length <= 40 ? characters.join('') : `${characters.slice(0, 39).join('')}…`
-}
-
 /**
  * Returns a name as an argument of a command, in quotes if it has spaces; the id if the name could
  * mean something else to a shell or to this program.
@@ -43,20 +38,6 @@ async function widthFor(texts: readonly string[]): Promise<(text: string) => num
   if (texts.every((text) => /^[ -~]*$/.test(text))) return (text) => text.length
   const { default: stringWidth } = await import('string-width')
   return (text) => stringWidth(text)
-}
-
-/**
- * Returns the shortest beginning of an id that none of the other ids has. Commands accept it.
- * @param least how many characters after the prefix it must have
- */
-export function beginningOf(id: string, ids: readonly string[], least: number): string {
-  let length = id.indexOf('_') + 1 + least
-  while (
-    length < id.length &&
-    ids.some((other) => other !== id && other.startsWith(id.slice(0, length)))
-  )
-    length++
-  return id.slice(0, length)
 }
 
 const WHOLE_ID = /^[a-z]{3}_[0-9a-z]{26}$/

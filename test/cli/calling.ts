@@ -3,7 +3,8 @@
  * state folder.
  */
 import { setImmediate } from 'node:timers/promises'
-import { AmbiguousNameError, type Api, type Command } from '../../src/cli/command.ts'
+import { AmbiguousNameError } from '../../src/api/naming/ambiguous.ts'
+import type { Api, Command } from '../../src/cli/command.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { parseCommand, requireComplete } from '../../src/cli/parse.ts'
 import { resolveNames } from '../../src/cli/references.ts'

@@ -78,6 +78,13 @@ describe('the chosen scope', () => {
     })
 })
 
+it('names are looked up within the scope', async (t) => {
+  const { client, daemon } = await asking(t, (_req, res) => json(res, 200, '{}'))
+  const { isError, result } = await call(client, 'api_tokens_delete', { id: 'script' })
+  assert.deepEqual([isError, result['error']], [true, 'insufficient_scope'])
+  assert.deepEqual(daemon.asked, [])
+})
+
 describe('events of organisations', () => {
   const cases: [scope: Scope, types: string | undefined, wanted: RegExp | null][] = [
     ['read', undefined, /^connection\.\*,(?!.*\borg\b)/],

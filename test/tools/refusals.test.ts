@@ -9,7 +9,7 @@ import { activeOrganisation } from '../handlers/people.ts'
 import { exchange, hostOf } from '../http/raw.ts'
 import { type Caller, type Json, TOOLS, inPath, newCaller } from './calling.ts'
 
-const NO_SUCH = 'nothing-has-this-id'
+const NO_SUCH = `con_${'0'.repeat(26)}`
 const nowhere = (tool: Tool): Json =>
   Object.fromEntries(inPath(tool).map((name) => [name, NO_SUCH]))
 
@@ -72,7 +72,7 @@ describe('refusals', () => {
     ['org_groups_add_members', { id: NO_SUCH, member_ids: [] }, 'member_ids'],
     ['org_analytics_trends', { metric: 'nothing' }, 'metric'],
     ['notifications_delete', { id: [] }, 'id'],
-    ['notifications_delete', { id: ['con_1'] }, 'id.0'],
+    ['notifications_delete', { id: [NO_SUCH] }, 'id.0'],
     ['notifications_delete', { id: [{}] }, 'id'],
     ['guest_codes_qr', { id: NO_SUCH, format: 'png' }, 'format'],
   ]
@@ -97,7 +97,7 @@ describe('refusals', () => {
     ['members_add', { id: NO_SUCH }, /either "email" or "user_id"/],
     [
       'members_add',
-      { id: NO_SUCH, email: 'a@example.org', user_id: 'acc_1' },
+      { id: NO_SUCH, email: 'a@example.org', user_id: NO_SUCH },
       /either "email" or "user_id"/,
     ],
     ['trust_cards_create', { note: 'n' }, /either "email" or "user_id"/],

@@ -58,6 +58,24 @@ describe('scopes', () => {
     )
   })
 
+  it('a token names what it may read, and nothing else', async () => {
+    const id = await caller.idOf('tags_create', { name: 'Family' })
+    await caller.called('api_tokens_create', { name: 'script', scope: 'read' })
+    const listed = await caller.call('connections_list', { tag_id: 'family' }, { token: read })
+    assert.equal(listed.status, 200, listed.text)
+    const refused = await caller.call('tags_delete', { id: 'Family' }, { token: read })
+    const byId = await caller.call('tags_delete', { id }, { token: read })
+    assert.deepEqual([refused.status, refused.json], [403, byId.json])
+    const [known, unknown] = await Promise.all(
+      ['script', 'no such token'].map((name) =>
+        caller.call('api_tokens_delete', { id: name }, { token: write }),
+      ),
+    )
+    assert.deepEqual([known?.status, known?.json], [403, unknown?.json])
+    assert.deepEqual(await caller.called('tags_delete', { id: 'FAMILY' }), {})
+    assert.deepEqual(await caller.called('api_tokens_delete', { id: 'script' }), {})
+  })
+
   it('a missing or revoked token is rejected', async () => {
     const none = await daemon.request('POST', '/api/v1/tools/tags_list', { body: {} })
     assert.deepEqual([none.status, (none.json as Json)['error']], [401, 'unauthorized'])

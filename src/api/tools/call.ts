@@ -6,8 +6,11 @@
 import { invalid } from '../input.ts'
 import { DEEPEST, isWithin } from '../json-shape.ts'
 import { type Route, type Table, pathNames } from '../route.ts'
-import { outgoing } from '../client.ts'
+import { clientOf, outgoing } from '../client.ts'
+import { rest } from '../rest/index.ts'
 import { AppError } from '../../errors.ts'
+import { withIds } from './names.ts'
+import { membersOf } from './parameters.ts'
 import { type Tool, toolsOf } from './tool.ts'
 
 /** A request for a row. */
@@ -27,20 +30,6 @@ export interface ToolCall {
  * @throws AppError as the row does
  */
 export type Ask = (call: ToolCall) => Promise<{ readonly value: unknown; readonly media: boolean }>
-
-/** Returns the member names of an object schema, or of all alternatives of a union. */
-function membersOf(schema: unknown): string[] {
-  const { entries, wrapped, options, pipe } = schema as {
-    entries?: object
-    wrapped?: unknown
-    options?: readonly unknown[]
-    pipe?: readonly unknown[]
-  }
-  if (entries !== undefined) return Object.keys(entries)
-  return [wrapped, ...(options ?? []), pipe?.[0]]
-    .filter((inner) => inner !== undefined && inner !== schema)
-    .flatMap(membersOf)
-}
 
 /** The maximum number of arguments. No tool accepts that many. */
 const MOST_ARGUMENTS = 100
@@ -134,14 +123,31 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
   return { route, method: route.method, segments, query: queryOf(parts.query), body }
 }
 
+/** Returns the calls of the rows for the caller of a tool. */
+const apiOf = (ask: Ask) =>
+  clientOf(rest, async ({ route, path, query, body }) => {
+    const segments = path.slice(1).split('/').map(decodeURIComponent)
+    return (await ask({ route, method: route.method, segments, query, body })).value
+  })
+
 /** Returns a function that calls tools by their name. */
 export function newCaller(table: Table) {
   const tools = new Map(toolsOf(table).map((tool) => [tool.name, tool]))
-  /** @throws AppError `not_found` for an unknown tool, and the errors of the tool's row */
-  return (ask: Ask, name: string, given: Readonly<Record<string, unknown>>): ReturnType<Ask> => {
+  /**
+   * Names in the arguments become ids first, from lists that the caller may read.
+   * @throws AppError `not_found` for an unknown tool or name; `conflict` if a name can mean several
+   *   items; the errors of the tool's row
+   */
+  return async (
+    ask: Ask,
+    name: string,
+    given: Readonly<Record<string, unknown>>,
+  ): ReturnType<Ask> => {
     const tool = tools.get(name)
     if (tool === undefined)
       throw new AppError('not_found', 'There is no tool with this name. List the tools first.')
-    return ask(callOf(tool, given))
+    const call = callOf(tool, given)
+    const args = await withIds(tool, given, () => apiOf(ask))
+    return ask(args === given ? call : callOf(tool, args))
   }
 }

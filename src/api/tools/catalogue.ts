@@ -15,6 +15,7 @@ import { errorComponents, responsesOf } from '../openapi/responses.ts'
 import { restTextOf } from '../rest/texts/index.ts'
 import { inputOf } from './input.ts'
 import { textOf } from './list.ts'
+import { idsOf } from './parameters.ts'
 import { type Tool, toolsOf } from './tool.ts'
 
 const NOTHING: JsonRecord = {
@@ -33,6 +34,12 @@ function answersOf({ status = 200, reply, media }: Route, responses: JsonRecord)
   const { [status]: success, ...errors } = responses
   return { 200: reply === undefined && media === undefined ? NOTHING : success, ...errors }
 }
+
+/** Returns the row of a tool, with the errors about names in its arguments. */
+const withNameErrors = (route: Route): Route =>
+  idsOf(route).every(({ argument }) => argument.takes === null)
+    ? route
+    : { ...route, errors: [...(route.errors ?? []), 'not_found', 'conflict'] }
 
 /** Returns an example of a tool's input: path parameters, query and body in one object. */
 const shown = (example: Example | undefined) =>
@@ -58,7 +65,7 @@ export function toolCatalogue({
     const example = examples[`${group}_${row}`]
     const answers = {
       summary: restTextOf(group, row).summary,
-      codes: codesOf({ route, need: needed }, 'daemon'),
+      codes: codesOf({ route: withNameErrors(route), need: needed }, 'daemon'),
       example,
       marksCopies: true,
     }

@@ -4,9 +4,9 @@
  * Models, and the programs that run them, reject a union at the root of a schema. If only one of
  * several members may be given, the descriptions state this and the row checks it.
  */
-import type { Route } from '../route.ts'
+import { type Route, pathNames } from '../route.ts'
 import type { Convert, JsonRecord } from '../openapi/json-schema.ts'
-import { ELSEWHERE, IN_PATH } from './parameters.ts'
+import { ELSEWHERE, idInPath } from './parameters.ts'
 import type { Tool } from './tool.ts'
 
 /** An object's members in JSON Schema. */
@@ -25,12 +25,12 @@ function shapesOf(schema: JsonRecord): Shape[] {
   return anyOf === undefined ? [{ properties, required }] : anyOf.flatMap(shapesOf)
 }
 
-const pathShape = ({ path }: Route): Shape => {
-  const found = [...path.matchAll(/\/{(\w+)}/g)].map(({ 1: name, index }) => {
-    const description = (IN_PATH as Readonly<Record<string, string>>)[path.slice(0, index)]
-    return [name as string, { type: 'string', description }] as const
-  })
-  return { properties: Object.fromEntries(found), required: found.map(([name]) => name) }
+function pathShape(route: Route): Shape {
+  const required = pathNames(route.path)
+  const found = required.map(
+    (name) => [name, { type: 'string', description: idInPath(route, name)?.description }] as const,
+  )
+  return { properties: Object.fromEntries(found), required }
 }
 
 /**
@@ -43,11 +43,47 @@ const legible = (schema: JsonRecord): JsonRecord =>
     key === 'pattern' && typeof value === 'string' && value.includes('\\p{') ? undefined : value,
   ) as JsonRecord
 
+/** Returns a schema with changed items and alternatives. */
+const withParts = (schema: JsonRecord, change: (part: JsonRecord) => JsonRecord): JsonRecord =>
+  Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => {
+      if (key === 'items') return [key, change(value as JsonRecord)]
+      return [key, key === 'anyOf' ? (value as JsonRecord[]).map(change) : value]
+    }),
+  )
+
+/** Returns the schema of an id or a list of ids, without its own descriptions. */
+function ofId(schema: JsonRecord): JsonRecord {
+  const { description: _, ...rest } = schema
+  return withParts(rest, ofId)
+}
+
+/** Returns the schema of a parameter, with the descriptions of the ids in its members. */
+function withMembers(name: string, schema: JsonRecord): JsonRecord {
+  const changed = withParts(schema, (part) => withMembers(name, part))
+  const { properties } = changed as { properties?: Readonly<Record<string, JsonRecord>> }
+  if (properties === undefined) return changed
+  const members = Object.entries(properties).map(([key, member]) => {
+    const argument = ELSEWHERE[`${name}.${key}`]
+    if (argument === undefined) return [key, member] as const
+    return [key, { ...ofId(member), description: argument.description }] as const
+  })
+  return { ...changed, properties: Object.fromEntries(members) }
+}
+
 /** Returns the schema of a query or body parameter, with its description at the top level. */
-function parameter(name: string, schema: JsonRecord): JsonRecord {
-  const { description, ...rest } = legible(schema) as JsonRecord & { anyOf?: JsonRecord[] }
+function parameter(name: string, given: JsonRecord): JsonRecord {
+  const schema = withMembers(name, legible(given))
+  const argument = ELSEWHERE[name]
+  const { description, ...rest } = schema as JsonRecord & { anyOf?: JsonRecord[] }
+  if (argument !== undefined) {
+    const id = ofId(rest) as typeof rest
+    const named = argument.toValue === undefined ? [] : [{ type: 'string' }]
+    const anyOf = id.anyOf === undefined ? {} : { anyOf: [...named, ...id.anyOf] }
+    return { ...id, ...anyOf, description: argument.description }
+  }
   const inner = rest.anyOf?.find((one) => one['description'] !== undefined)?.['description']
-  const text = ELSEWHERE[name] ?? description ?? inner
+  const text = description ?? inner
   return text === undefined ? rest : { ...rest, description: text }
 }
 

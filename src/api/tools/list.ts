@@ -19,6 +19,10 @@ export function textOf(tool: Tool, need: Folded['need']): { title: string; descr
   return { title, description: `${description} ${NEEDS[needed]}` }
 }
 
+/** Returns whether existing data is lost by a tool, or the tool cannot be undone. */
+export const isDestructive = (tool: Tool): boolean =>
+  ownTextOf(tool).traits?.includes('takes') ?? false
+
 /**
  * Returns a tool's hints for programs: whether to ask the user first, and whether to repeat a call.
  *
@@ -28,7 +32,7 @@ function hintsOf(tool: Tool): ListedTool['annotations'] {
   const { traits = [] } = ownTextOf(tool)
   return {
     readOnlyHint: tool.route.method === 'GET',
-    destructiveHint: traits.includes('takes'),
+    destructiveHint: isDestructive(tool),
     idempotentHint: !traits.includes('again'),
     openWorldHint: traits.includes('outside'),
   }

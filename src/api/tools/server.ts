@@ -18,7 +18,7 @@ import { toolsOf } from './tool.ts'
 
 const INSTRUCTIONS = `Countersign holds a person's account on this machine: three spoken words that prove who is on the line, and stamps, content that was signed here.
 To check a person on the line, ask for their three words and call verify_words; never reveal the words that you expect. "verified" means that a known person said them: compare who matched with who they claim to be. Report "not verified" only where "conclusive" is true, and only of somebody who is in connections_list or guest_codes_list. Before money or access changes hands, draw a challenge with verify_challenge: the words that answer it are for this listener and one purpose alone.
-Ids come from the list tools. An error says in its message what to do; where it names a route or command, the tool for it has a like name, as context_active_org for POST /api/v1/context/active-org.`
+Wherever a tool takes an id, it also takes the whole name, as the user says it. If a name can mean several, nothing is done, and the error lists them with their ids: let the user choose. Ids come from the list tools. An error says in its message what to do; where it names a route or command, the tool for it has a like name, as context_active_org for POST /api/v1/context/active-org.`
 
 /** Called with each internal failure, to log its cause. The client does not get the cause. */
 export type ReportCall = (tool: string, error: AppError) => void

@@ -15,7 +15,8 @@ import {
   secondsField,
   textField,
 } from '../option-fields.ts'
-import { brief, shown, typedName } from '../table.ts'
+import { brief } from '../../api/name-text.ts'
+import { shown, typedName } from '../table.ts'
 
 const yes = (is: boolean) => (is ? 'yes' : '')
 

@@ -2,8 +2,8 @@
 import { comparableName } from '../../crypto/encoding/display-names.ts'
 import { UNSHOWABLE } from '../../crypto/encoding/quoted.ts'
 import type { Api, Command, Commands } from '../command.ts'
-import type { NamedItem } from '../kinds.ts'
-import { readAll, referenceAt, resolveNames } from '../references.ts'
+import type { NamedItem } from '../../api/naming/kinds.ts'
+import { newNameFinder, referenceAt, resolveNames } from '../references.ts'
 
 /** Returns the command that the first words name, and the words after it; null if there is none. */
 function commandIn(commands: Commands, words: readonly string[]) {
@@ -67,7 +67,7 @@ export async function namesAfter(
   if (reference === undefined) return []
   return withApi(async (api) => {
     const resolved = await resolveNames(command, { args, options: {} }, (work) => work(api))
-    const all = await readAll(api, reference, resolved.args)
+    const all = await newNameFinder(api).read(reference, resolved.args[0])
     return typedFor(all.map(({ item }) => item))
   })
 }

@@ -1,9 +1,9 @@
 /** Errors about the fields of a request, in terms of the options and arguments that set them. */
-import { inQuotes } from '../../api/name-text.ts'
+import { brief, inQuotes } from '../../api/name-text.ts'
 import { AppError, type Issue } from '../../errors.ts'
 import type { Command, Invocation } from '../command.ts'
 import { span } from '../option-fields.ts'
-import { brief, shown } from '../table.ts'
+import { shown } from '../table.ts'
 
 type Given = Pick<Invocation, 'args' | 'options'>
 

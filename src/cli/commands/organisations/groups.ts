@@ -9,7 +9,8 @@ import {
 } from '../../collection.ts'
 import type { Api, Command } from '../../command.ts'
 import { eitherField, flagField, textField } from '../../option-fields.ts'
-import { brief, shown } from '../../table.ts'
+import { brief } from '../../../api/name-text.ts'
+import { shown } from '../../table.ts'
 
 export const groupList = listCommand({
   help: 'Lists the groups of the current organisation, newest first, each with the number of its members.',

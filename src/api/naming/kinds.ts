@@ -1,14 +1,58 @@
 /**
- * What users can name in commands.
+ * What users and models can name in place of an id.
  *
- * For each kind: its ids, the command that lists them, and the names by which an item is found.
+ * For each kind: its ids, what lists them, and the names by which an item is found.
  */
-import { every } from '../api/cursor.ts'
-import type { Invitation, Party } from '../api/rest/invitations.ts'
-import type { PersonName } from '../api/rest/names.ts'
-import type { Api, NamedKind } from './command.ts'
+import { every } from '../cursor.ts'
+import type { Rest } from '../rest/index.ts'
+import type { Connection, Member } from '../rest/connections.ts'
+import type { Invitation, Party } from '../rest/invitations.ts'
+import type { PersonName } from '../rest/names.ts'
+import type { Calls } from '../route.ts'
+import type { ToolName } from '../tools/tool.ts'
 
-/** An item of a kind, with the names by which a user can name it. */
+/** The calls from which the lists of named items are read. */
+export type NamingApi = Calls<Rest, 'daemon' | 'account' | 'both'>
+
+/** A kind of item that can be named. */
+export type NamedKind =
+  | 'device'
+  | 'session'
+  | 'connection'
+  | 'contact'
+  | 'group member'
+  | 'member'
+  | 'invitation'
+  | 'sent invitation'
+  | 'guest code'
+  | 'external member'
+  | 'person'
+  | 'export'
+  | 'notification'
+  | 'open link'
+  | 'request'
+  | 'token'
+  | 'tag'
+  | 'preset'
+  | 'organisation'
+  | 'group'
+  | 'organisation member'
+  | 'alert'
+  | 'webhook'
+
+/**
+ * What an argument can name: one kind or several. With `handle`, also any account by its @handle;
+ * with `address`, by its handle or e-mail address.
+ */
+export type Reference = NamedKind | readonly (NamedKind | 'address' | 'handle')[]
+
+/** A command, and the tool that does the same; without a tool if there is none. */
+export interface Operation {
+  readonly command: string
+  readonly tool?: ToolName
+}
+
+/** An item of a kind, with the names by which it can be named. */
 export interface NamedItem {
   readonly id: string
   /** The names that the user chose or confirmed, and addresses. The first one is shown. */
@@ -27,16 +71,15 @@ interface Kind {
   readonly many: string
   /** Whether its names are names of people. */
   readonly isPerson: boolean
-  /** What to do if the item does not exist; undefined if there is nothing more to do. */
-  readonly remedy?: string
-  /** The command that lists the ids. */
-  readonly list: string
+  /** Returns what to do if the item does not exist; undefined if there is nothing more to do. */
+  readonly remedy?: (nameOf: (operation: Operation) => string) => string
+  /** What lists the ids. */
+  readonly list: Operation
   /**
    * Reads the items.
-   * @param args the arguments of the command, with ids in place of names. The members of a
-   *   connection depend on the first one
+   * @param within the id of the connection, for kinds of items in one connection
    */
-  readonly read: (api: Api, args: readonly string[]) => Promise<readonly NamedItem[]>
+  readonly read: (api: NamingApi, within: string) => Promise<readonly NamedItem[]>
 }
 
 const given = (names: readonly (string | null | undefined)[]): string[] =>
@@ -56,8 +99,8 @@ const simple = (
   prefix: string,
   placeholder: string,
   many: string,
-  list: string,
-  items: (api: Api) => Promise<readonly { readonly id: string; readonly name: string }[]>,
+  list: Operation,
+  items: (api: NamingApi) => Promise<readonly { readonly id: string; readonly name: string }[]>,
 ): Kind => ({
   prefixes: [prefix],
   placeholder,
@@ -83,42 +126,73 @@ const invitations = (
   placeholder: 'INVITATION',
   many: direction === 'received' ? 'Invitations to you' : 'Invitations of yours',
   isPerson: false,
-  list: 'invite list',
+  list: { command: 'invite list', tool: 'invitations_list' },
   read: async (api) =>
     (await api.invitations.list({}))[direction].map((one) => {
-      const { names, claims } = partyNames(one[party])
+      const { names, claims = [] } = partyNames(one[party])
       const isPast = !open.includes(one.state)
-      return { id: one.id, names: [...names, one.connection_name], claims: claims ?? [], isPast }
+      const { id, connection_name: connection } = one
+      // The inviter chose the name of the connection.
+      return direction === 'received'
+        ? { id, names, claims: [...claims, connection], isPast }
+        : { id, names: [...names, connection], claims, isPast }
     }),
 })
 
-const connections = (api: Api) => every((query) => api.connections.list(query))
+const connections = (api: NamingApi) => every((query) => api.connections.list(query))
 
-/** The members of the connection that the first argument names. */
+/** Returns the names of a member. For an invited mailbox, the name is the address. */
+const memberNames = (member: Member) =>
+  member.user_id === null ? { names: [member.display_name], claims: [] } : nameOrClaim(member)
+
+/**
+ * Returns the other members of connections. If a connection has only one other member, its name is
+ * also a name of that member.
+ */
+function peopleIn(all: readonly Connection[]): NamedItem[] {
+  const people = new Map<string, Required<Pick<NamedItem, 'id' | 'names' | 'claims'>>>()
+  for (const { kind, name, members } of all)
+    for (const one of members) {
+      if (one.name_source === 'own' || one.user_id === null) continue
+      const { names, claims } = nameOrClaim(one)
+      const before = people.get(one.id)
+      people.set(one.id, {
+        id: one.id,
+        names: [...(before?.names ?? []), ...names, ...(kind === 'direct' ? [name] : [])],
+        claims: [...(before?.claims ?? []), ...claims],
+      })
+    }
+  return [...people.values()]
+}
+
+/** The members of one connection. */
 const member: Kind = {
   prefixes: ['acc_', 'inv_'],
   placeholder: 'MEMBER',
   many: 'Members',
   isPerson: true,
-  list: 'connection members',
-  read: async (api, [id = '']) =>
+  list: { command: 'connection members', tool: 'connections_read' },
+  read: async (api, id) =>
     (await api.connections.read({ id })).members.map((one) => ({
       id: one.id,
-      // For an invited mailbox, the name is the address.
-      ...(one.user_id === null ? { names: [one.display_name] } : nameOrClaim(one)),
+      ...memberNames(one),
     })),
 }
 
 const KINDS: Readonly<Record<NamedKind, Kind>> = {
-  device: simple('dev_', 'DEVICE', 'Devices', 'device list', (api) =>
-    every((q) => api.devices.list(q)),
+  device: simple(
+    'dev_',
+    'DEVICE',
+    'Devices',
+    { command: 'device list', tool: 'devices_list' },
+    (api) => every((q) => api.devices.list(q)),
   ),
   session: {
     prefixes: ['ses_'],
     placeholder: 'SESSION',
     many: 'Sessions',
     isPerson: false,
-    list: 'session list',
+    list: { command: 'session list', tool: 'sessions_list' },
     async read(api) {
       const devices = await every((query) => api.devices.list(query))
       const names = new Map(devices.map(({ id, name }) => [id, name]))
@@ -131,34 +205,34 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     placeholder: 'CONNECTION',
     many: 'Connections',
     isPerson: true,
-    list: 'connection list',
+    list: { command: 'connection list', tool: 'connections_list' },
     read: async (api) =>
-      (await connections(api)).map(({ id, name, kind, members, state }) => ({
-        id,
-        names: [name],
-        claims:
-          kind === 'direct'
-            ? members.filter((one) => one.name_source !== 'own').map((one) => one.display_name)
-            : [],
-        isPast: state === 'ended',
-      })),
+      (await connections(api)).map(({ id, name, kind, members, state }) => {
+        const others = members.filter((one) => one.name_source !== 'own')
+        const people = kind === 'direct' ? others.map(memberNames) : []
+        return {
+          id,
+          names: [name, ...people.flatMap(({ names }) => names)],
+          claims: people.flatMap(({ claims }) => claims),
+          isPast: state === 'ended',
+        }
+      }),
+  },
+  contact: {
+    prefixes: ['acc_'],
+    placeholder: 'PERSON',
+    many: 'Members of your connections',
+    isPerson: true,
+    list: { command: 'connection members', tool: 'connections_list' },
+    read: async (api) => peopleIn(await connections(api)),
   },
   'group member': {
     prefixes: ['acc_'],
     placeholder: 'PERSON',
     many: 'Members of your groups',
     isPerson: true,
-    list: 'connection members',
-    async read(api) {
-      const groups = (await connections(api)).filter(({ kind }) => kind === 'group')
-      const members = groups.flatMap((group) => group.members)
-      const others = members.filter((one) => one.name_source !== 'own' && one.user_id !== null)
-      const all = others.map((one): [string, NamedItem] => [
-        one.id,
-        { id: one.id, ...nameOrClaim(one) },
-      ])
-      return [...new Map(all).values()]
-    },
+    list: { command: 'connection members', tool: 'connections_read' },
+    read: async (api) => peopleIn((await connections(api)).filter(({ kind }) => kind === 'group')),
   },
   member,
   invitation: invitations('received', 'from', ['pending']),
@@ -168,7 +242,7 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     placeholder: 'GUEST',
     many: 'Guests',
     isPerson: true,
-    list: 'guest list',
+    list: { command: 'guest list', tool: 'guest_codes_list' },
     read: async (api) =>
       (await every((query) => api.guestCodes.list(query))).map((guest) => ({
         id: guest.id,
@@ -181,7 +255,7 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     placeholder: 'EXTERNAL',
     many: 'External members',
     isPerson: true,
-    list: 'external list',
+    list: { command: 'external list', tool: 'external_members_list' },
     read: async (api) =>
       (await every((query) => api.externalMembers.list(query))).map((one) => ({
         id: one.id,
@@ -193,7 +267,7 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     placeholder: 'PERSON',
     many: 'People you follow',
     isPerson: true,
-    list: 'trust list',
+    list: { command: 'trust list', tool: 'trust_cards_list' },
     read: async (api) =>
       (await every((query) => api.trustCards.list(query))).map((card) => {
         const { names, claims } = nameOrClaim(card)
@@ -205,7 +279,7 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     placeholder: 'EXPORT',
     many: 'Exports',
     isPerson: false,
-    list: 'export list',
+    list: { command: 'export list', tool: 'exports_list' },
     read: async (api) =>
       (await every((query) => api.exports.list(query))).map(({ id }) => ({ id, names: [] })),
   },
@@ -214,7 +288,7 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     placeholder: 'NOTIFICATION',
     many: 'Notifications',
     isPerson: false,
-    list: 'notification list',
+    list: { command: 'notification list', tool: 'notifications_list' },
     read: async (api) =>
       (await every((query) => api.notifications.list(query))).map(({ id }) => ({ id, names: [] })),
   },
@@ -223,7 +297,7 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     placeholder: 'LINK',
     many: 'Open links',
     isPerson: false,
-    list: 'link list',
+    list: { command: 'link list', tool: 'open_links_list' },
     read: async (api) =>
       (await every((query) => api.openLinks.list(query))).map(({ id, title, slug, url }) => ({
         id,
@@ -235,7 +309,7 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     placeholder: 'REQUEST',
     many: 'Requests',
     isPerson: true,
-    list: 'link requests',
+    list: { command: 'link requests', tool: 'open_link_requests_list' },
     read: async (api) =>
       (await every((query) => api.openLinkRequests.list(query))).map((one) => ({
         id: one.id,
@@ -249,7 +323,7 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     placeholder: 'TOKEN',
     many: 'Tokens',
     isPerson: false,
-    list: 'token list',
+    list: { command: 'token list', tool: 'api_tokens_list' },
     read: async (api) =>
       (await every((query) => api.apiTokens.list(query))).map(({ id, name, state }) => ({
         id,
@@ -257,26 +331,40 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
         isPast: state !== 'active',
       })),
   },
-  tag: simple('tag_', 'TAG', 'Tags', 'tag list', (api) => every((q) => api.tags.list(q))),
-  preset: simple('pre_', 'PRESET', 'Presets', 'preset list', (api) =>
-    every((q) => api.presets.list(q)),
+  tag: simple('tag_', 'TAG', 'Tags', { command: 'tag list', tool: 'tags_list' }, (api) =>
+    every((q) => api.tags.list(q)),
+  ),
+  preset: simple(
+    'pre_',
+    'PRESET',
+    'Presets',
+    { command: 'preset list', tool: 'presets_list' },
+    (api) => every((q) => api.presets.list(q)),
   ),
   organisation: {
-    ...simple('org_', 'ORGANISATION', 'Organisations', 'org list', async (api) => [
-      ...(await api.context.read({})).organisations,
-    ]),
-    remedy:
-      'To create one, use "countersignd org create". If you are suspended in it, ask one of its owners or admins to activate you.',
+    ...simple(
+      'org_',
+      'ORGANISATION',
+      'Organisations',
+      { command: 'org list', tool: 'context_read' },
+      async (api) => [...(await api.context.read({})).organisations],
+    ),
+    remedy: (nameOf) =>
+      `To create one, use ${nameOf({ command: 'org create', tool: 'organisations_create' })}. If you are suspended in it, ask one of its owners or admins to activate you.`,
   },
-  group: simple('grp_', 'GROUP', 'Groups', 'org group list', (api) =>
-    every((q) => api.orgGroups.list(q)),
+  group: simple(
+    'grp_',
+    'GROUP',
+    'Groups',
+    { command: 'org group list', tool: 'org_groups_list' },
+    (api) => every((q) => api.orgGroups.list(q)),
   ),
   'organisation member': {
     prefixes: ['acc_', 'mem_', 'mch_'],
     placeholder: 'MEMBER',
     many: 'Members',
     isPerson: true,
-    list: 'org members',
+    list: { command: 'org members', tool: 'org_members_list' },
     read: async (api) =>
       (await every((query) => api.orgMembers.list(query))).map(({ id, display_name, email }) => ({
         id,
@@ -284,15 +372,19 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
         claims: given([display_name]),
       })),
   },
-  alert: simple('alr_', 'ALERT', 'Alerts', 'org alert list', (api) =>
-    every((q) => api.orgAlerts.list(q)),
+  alert: simple(
+    'alr_',
+    'ALERT',
+    'Alerts',
+    { command: 'org alert list', tool: 'org_alerts_list' },
+    (api) => every((q) => api.orgAlerts.list(q)),
   ),
   webhook: {
     prefixes: ['whk_'],
     placeholder: 'WEBHOOK',
     many: 'Webhooks',
     isPerson: false,
-    list: 'webhook list',
+    list: { command: 'webhook list' },
     read: async (api) =>
       (await every((query) => api.webhooks.list(query))).map(({ id, name, url }) => ({
         id,
