@@ -1,8 +1,8 @@
+import { reachableFrom } from '../../api/reachable.ts'
 import { EXIT } from '../../errors.ts'
 import { type Command, UsageError } from '../command.ts'
 import { checkPublication } from '../publish/check.ts'
 import { PROXIES, recipeFor } from '../publish/recipes.ts'
-import { reachableFrom } from '../../api/reachable.ts'
 
 const EXAMPLE_HOST = 'sign.example.org'
 
@@ -43,7 +43,9 @@ configuration for it, which passes on the pages and nothing else.
 
   --host NAME   the public host name in the configuration (default: that of SVC_PUBLIC_URL)
   --check       send requests to the public address. Exit code 0: it reaches this daemon, and only its pages. Exit code
-                1: it does not, and each line is a reason with its remedy`,
+                1: it does not, and each line is a reason with its remedy
+
+The exit code is 13 if no daemon runs.`,
   examples: {
     publish: 'what to do, step by step',
     'publish caddy --host sign.example.org': 'print the configuration of a proxy',
@@ -61,6 +63,10 @@ configuration for it, which passes on the pages and nothing else.
   },
   run: ({ args: [proxy], options: { check, host }, withApi, print, io }) =>
     withApi(async (api, hasDaemon) => {
+      if (!hasDaemon) {
+        io.stderr.write('The daemon is not running. Start it first: countersignd serve\n')
+        return EXIT.noDaemon
+      }
       const { url, account_address: local } = await api.publication.read({})
       if (proxy !== undefined) {
         const recipe = recipeFor(proxy, {
@@ -70,23 +76,19 @@ configuration for it, which passes on the pages and nothing else.
         print({ recipe }, recipe ?? [])
         return EXIT.ok
       }
-      if (check !== true || (hasDaemon && local === null)) {
+      if (check !== true || local === null) {
         print(
           { url, account_address: local, reachable: reachableFrom(url) },
           explanation(url, local),
         )
         return EXIT.ok
       }
-      if (!hasDaemon) {
-        io.stderr.write('The daemon is not running. Start it, then check again.\n')
-        return EXIT.noDaemon
-      }
       const faults =
         reachableFrom(url) === 'this_machine'
           ? [
               `Links begin with ${url}, which only this machine can open. Start the daemon with SVC_PUBLIC_URL.`,
             ]
-          : await checkPublication(url, local ?? url)
+          : await checkPublication(url, local)
       print(
         { url, ok: faults.length === 0, faults },
         faults.length === 0 ? `${url} reaches this daemon, and only its pages.` : faults,

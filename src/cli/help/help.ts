@@ -20,7 +20,7 @@ const EXIT_CODES: Readonly<Record<keyof typeof EXIT, string>> = {
   notVerified: 'not verified; the stamp is not good',
   inconclusive: 'inconclusive: something could not be checked; the signer of a stamp is unknown',
   stateOlder: 'the state was written before the first release, and this version cannot read it',
-  noDaemon: 'no daemon runs ("countersignd status", "countersignd publish --check")',
+  noDaemon: 'no daemon runs ("countersignd status", "countersignd publish")',
   ambiguous: 'a name or the beginning of an id can mean several; the message lists them',
   interrupted: 'waiting was ended by Ctrl-C',
 }
