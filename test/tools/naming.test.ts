@@ -436,7 +436,7 @@ describe('hostile names', () => {
           assert.doesNotMatch(message, /[\u202a-\u202e\u2066-\u2069\p{Cc}]/u)
           assert.match(
             message,
-            /"Mum\[2J'\), Bank \(con_01bankx+…" \(con_01ev\), "Mum" \(con_01mu\)/,
+            /calls itself "Mum\[2J'\), Bank \(con_01bankx+…" \(con_01ev\), "Mum" \(con_01mu\)/,
           )
           return message.length < 500
         },
@@ -456,6 +456,51 @@ describe('hostile names', () => {
     const { ask } = account({ 'guest-codes': many })
     await assert.rejects(call(ask, 'guest_codes_delete', { id: 'twin' }), ({ message }: Error) =>
       message.endsWith('\n  and 280 more'),
+    )
+  })
+})
+
+describe('a connection that has the name of its inviter', () => {
+  const STRANGER = connection('01eve', 'M\u200dum', 'direct', EVE)
+  const words = 'matador carload recede'
+
+  it('is not what a name of the user means', async () => {
+    const { ask, effects } = account({
+      ...LISTS,
+      connections: [STRANGER, connection('01mum', 'Home', 'direct', MUM)],
+    })
+    await call(ask, 'verify_words', { words, expect: 'Mum' })
+    await call(ask, 'trust_cards_create', { user_id: 'Mum' })
+    assert.deepEqual(JSON.parse(JSON.stringify(effects.map(({ body }) => body))), [
+      { words, expect: { connection_id: id('con', '01mum') } },
+      { user_id: MUM.id },
+    ])
+  })
+
+  for (const [tool, args] of [
+    ['verify_words', { words, expect: 'Mum' }],
+    ['verify_words', { words, expect: { user_id: 'Mum' } }],
+    ['verify_challenge', { connection_id: 'Mum' }],
+    ['connections_delete', { id: 'Mum' }],
+  ] as const)
+    it(`is only a claim: ${tool} ${JSON.stringify(args)} does nothing`, async () => {
+      const { ask, effects } = account({ ...LISTS, connections: [STRANGER] })
+      await assert.rejects(call(ask, tool, args), { details: { state: 'claimed_name' } })
+      assert.deepEqual(effects, [])
+    })
+
+  it('has the name if the user gives the person the same one', async () => {
+    const { ask, effects } = account({
+      ...LISTS,
+      connections: [connection('01mum', 'Mum', 'direct', MUM)],
+    })
+    await call(ask, 'verify_words', { words, expect: 'Mum' })
+    assert.deepEqual(
+      { ...(effects[0]?.['body'] as Json) },
+      {
+        words,
+        expect: { connection_id: id('con', '01mum') },
+      },
     )
   })
 })
