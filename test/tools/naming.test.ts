@@ -451,6 +451,14 @@ describe('hostile names', () => {
     }
   })
 
+  it('that are the beginning of an id do not make it ambiguous', async () => {
+    const bank = connection('01bank', 'Bank', 'direct', MUM)
+    const stranger = connection('01eve', 'Lunch', 'direct', member('01eve', 'con_01ba', 'self'))
+    const { ask, effects } = account({ connections: [stranger, bank] })
+    await call(ask, 'connections_favorite', { id: 'con_01ba' })
+    assert.equal(effects[0]?.['request'], `POST connections/${bank.id}/favorite`)
+  })
+
   it('are listed 20 at most if they are equal', async () => {
     const many = Array.from({ length: 300 }, (_, at) => guest(`01${at}x`, 'Twin'))
     const { ask } = account({ 'guest-codes': many })
@@ -502,6 +510,28 @@ describe('a connection that has the name of its inviter', () => {
         expect: { connection_id: id('con', '01mum') },
       },
     )
+  })
+})
+
+describe('a name that the user gave to an ended item', () => {
+  const ENDED = { ...connection('01bank', 'Bank', 'direct', BOB), state: 'ended' }
+  const STRANGER = connection('01eve', 'Lunch', 'direct', member('01eve', 'Bank', 'self'))
+
+  it('is not taken over by a person who claims it', async () => {
+    const { ask, effects } = account({ ...LISTS, connections: [ENDED, STRANGER] })
+    await assert.rejects(call(ask, 'connections_code', { id: 'Bank' }), {
+      details: { state: 'ambiguous_name' },
+      message: `"Bank" can mean several. Nothing was done. Call the tool again with one of these ids:
+  ${STRANGER.id}  "Lunch" (connection)
+  ${ENDED.id}  "Bank" (connection, ended)`,
+    })
+    assert.deepEqual(effects, [])
+  })
+
+  it('still names it if nothing else has the name', async () => {
+    const { ask, effects } = account({ ...LISTS, connections: [ENDED] })
+    await call(ask, 'connections_code', { id: 'Bank' })
+    assert.equal(effects[0]?.['request'], `GET connections/${ENDED.id}/code`)
   })
 })
 
