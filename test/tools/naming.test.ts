@@ -300,6 +300,17 @@ describe('an argument of a tool', () => {
     assert.equal(effects[0]?.['request'], `POST tags/${id('tag', '09')}/assign/${id('pre', '09')}`)
   })
 
+  it('with more than 200 names reads no list', async () => {
+    const { ask, read } = account()
+    const ids = Array<string>(201).fill('ntf_01xy')
+    await assert.rejects(call(ask, 'notifications_read', { ids }), { code: 'validation_failed' })
+    assert.deepEqual(read, [])
+    const { ask: again, effects } = account()
+    await call(again, 'notifications_read', { ids: ids.slice(1) })
+    const sent = effects[0]?.['body'] as { readonly ids: readonly string[] } | undefined
+    assert.equal(sent?.ids[199], id('ntf', '01xyz'))
+  })
+
   it('with many names reads each list once, and leaves the given arguments unchanged', async () => {
     const { ask, read } = account()
     const args = { id: 'Trade', tag_ids: ['Work', 'Home', 'Work'] }
