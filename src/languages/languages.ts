@@ -65,7 +65,7 @@ function rangesOf(field: string): { range: string; weight: number }[] {
 /**
  * Returns the language of an `Accept-Language` field or of one language tag: for each range in the
  * order of the weights, the language of the range, or of the range without its last subtags. Null
- * if there is none.
+ * if there is none. Strangers choose the field, so the time must be linear in its length.
  * @see RFC 9110 section 12.5.4, RFC 4647 section 3.4
  */
 export function languageFor(field: string): Language | null {
@@ -75,10 +75,10 @@ export function languageFor(field: string): Language | null {
   for (const { range, weight } of ranges) {
     if (weight === 0) break
     if (range === '*') return accepted[0] ?? null
-    for (let prefix = range; prefix !== ''; prefix = prefix.replace(/(?:-[a-z\d])?-?[^-]*$/, '')) {
-      const found = accepted.find(({ tag }) => tag === prefix)
-      if (found !== undefined) return found
-    }
+    const [found] = accepted
+      .filter(({ tag }) => `${range}-`.startsWith(`${tag}-`))
+      .toSorted((a, b) => b.tag.length - a.tag.length)
+    if (found !== undefined) return found
   }
   return null
 }

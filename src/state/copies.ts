@@ -19,6 +19,13 @@ export interface Copy extends CopyPlace {
 /** The maximum size of all copies together, in UTF-16 code units. The oldest are deleted first. */
 const LARGEST = 32 * 1024 * 1024
 
+/** What a row and its entries in two indexes need besides the texts, in bytes, rounded up. */
+const ROW_SIZE = 100
+
+/** Returns the size of a copy. The answer to a read without results is smaller than its input. */
+const sizeOf = ({ route, input, answer }: Copy): number =>
+  ROW_SIZE + 2 * (route.length + input.length) + answer.length
+
 /** Returns the statements for the copies of answers. */
 export function copyRows(db: DatabaseSync) {
   const get = statement<Copy>(
@@ -56,10 +63,11 @@ export function copyRows(db: DatabaseSync) {
   return {
     get: ({ route, input }: CopyPlace): Copy | null => get.get(route, input),
     /** Stores or replaces a copy, and deletes those from before a time, Unix milliseconds. */
-    put: ({ route, input, at, answer }: Copy, from: number): void =>
+    put: (copy: Copy, from: number): void =>
       transaction(db, () => {
+        const { route, input, at, answer } = copy
         expire.run(from)
-        put.run(route, input, at, answer.length, answer)
+        put.run(route, input, at, sizeOf(copy), answer)
         shrink()
       }),
     /** Stores that the account server gave the same answer again. */

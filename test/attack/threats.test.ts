@@ -28,6 +28,7 @@ const ELSEWHERE = [
   "Another user takes the place of the machine's service",
   'A backup in other hands',
   'Webhooks that lead to other places',
+  'Names that other people choose',
   'Crash',
   'Keychain gone',
 ]

@@ -86,15 +86,34 @@ const scriptFor = async (shell: string) => {
 }
 
 /** Returns a folder with the stub. */
-function stub(t: TestContext): string {
+function stub(t: TestContext, names = NAMES): string {
   const bin = freshFolder(t)
   writeFileSync(join(bin, 'countersignd'), STUB, { mode: 0o755 })
-  writeFileSync(join(bin, 'names'), NAMES.map((name) => `${name}\n`).join(''))
+  writeFileSync(join(bin, 'names'), names.map((name) => `${name}\n`).join(''))
   return bin
 }
 
 const isThere = async (shell: string) =>
   (await exec('sh', ['-c', `command -v ${shell}`])).code === 0
+
+it('bash offers no name inside quotes that would end them, or run as a command', async (t) => {
+  if (!(await isThere('bash'))) return t.skip('bash is not installed')
+  const hostile = [
+    'M$(touch ran)',
+    'M`touch ran`',
+    "M';touch ran #",
+    'M";touch ran #',
+    'M!!',
+    'M\\',
+  ]
+  const lines = ['"M', "'M"].map((typed) => `countersignd guest revoke ${typed}`)
+  const bin = stub(t, ['Mum', ...hostile, 'M; B'])
+  const offered = await bash(await scriptFor('bash'), lines, folder(t), bin)
+  assert.deepEqual(offered, [
+    ['M; B', 'Mum'],
+    ['M; B', 'Mum'],
+  ])
+})
 
 for (const [name, shell] of Object.entries(shells))
   describe(`the completion script of ${name}`, () => {

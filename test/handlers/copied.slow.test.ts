@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { rest } from '../../src/api/rest/index.ts'
+import { newId } from '../../src/crypto/encoding/id.ts'
 import { newCopies } from '../../src/device/copies/copies.ts'
 import { newReachability } from '../../src/device/sync/reachability.ts'
 import { AppError } from '../../src/errors.ts'
@@ -15,7 +16,14 @@ import { contextOf } from '../world/requests.ts'
 
 const AT = Date.UTC(2026, 0, 31, 9, 30)
 const unavailable = () => new AppError('backend_unavailable', 'It is away.')
-const LIST = { items: [{ id: 'tag_1', name: 'Work' }], next_cursor: null }
+const TAG = {
+  id: newId('tag_', AT),
+  name: 'Work',
+  color: null,
+  connection_count: 0,
+  created_at: '2026-01-31T09:30:00.000Z',
+}
+const LIST = { items: [TAG], next_cursor: null }
 const COPY = { ...LIST, as_of: '2026-01-31T09:30:00.000Z' }
 
 /** Returns the list of tags with a copy of it. `answers` answers in place of the server. */
@@ -117,6 +125,14 @@ it('a copy is used for 30 days', async (t) => {
   assert.deepEqual(await read(), COPY)
   clock.now += 2 * 86_400_000
   assert.equal(reachability.last().isFresh, false)
+  await rejects('backend_unavailable', read() as Promise<unknown>)
+})
+
+it('a copy of another form, which another version of the program stored, is not used', async (t) => {
+  const { copies, reachability, read } = await tagsOf(t, () => Promise.reject(unavailable()))
+  const { color: _color, ...older } = TAG
+  copies.begin('tags', 'list')?.({}, { items: [older], next_cursor: null })
+  reachability.note(unavailable())
   await rejects('backend_unavailable', read() as Promise<unknown>)
 })
 

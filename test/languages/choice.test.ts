@@ -37,6 +37,8 @@ const CASES: readonly [field: string, tag: string | null][] = [
   [',,;q=1,-,--,de-', 'de'],
   [`${'x,'.repeat(5000)}de`, 'de'],
   [`${'de-'.repeat(4000)}AT`, 'de'],
+  // Half a minute, if each shorter range is searched for its end again.
+  [`${'a'.repeat(7000)}${'-b'.repeat(3500)}, de;q=0.1`, 'de'],
 ]
 
 for (const [field, tag] of CASES)

@@ -24,6 +24,13 @@ it('the oldest copies are deleted when all are larger than 32 MiB', (t) => {
   assert.deepEqual([at('page 1'), at('page 2'), at('page 5')], [null, 2, 5])
 })
 
+it('the inputs of copies count too, so that reads without results cannot fill the disk', (t) => {
+  const { put, at } = copiesOf(t)
+  const input = (n: number) => `${n} ${'x'.repeat(4 * MIB)}`
+  for (const n of [1, 2, 3, 4]) put(input(n), n)
+  assert.deepEqual([at(input(1)), at(input(2)), at(input(4))], [null, 2, 4])
+})
+
 it('a copy replaces the one of the same input, and those before a time are deleted', (t) => {
   const { copies, put, at } = copiesOf(t)
   put('old', 1)

@@ -300,6 +300,17 @@ describe('an argument of a tool', () => {
     assert.equal(effects[0]?.['request'], `POST tags/${id('tag', '09')}/assign/${id('pre', '09')}`)
   })
 
+  it('with more than 200 names reads no list', async () => {
+    const { ask, read } = account()
+    const ids = Array<string>(201).fill('ntf_01xy')
+    await assert.rejects(call(ask, 'notifications_read', { ids }), { code: 'validation_failed' })
+    assert.deepEqual(read, [])
+    const { ask: again, effects } = account()
+    await call(again, 'notifications_read', { ids: ids.slice(1) })
+    const sent = effects[0]?.['body'] as { readonly ids: readonly string[] } | undefined
+    assert.equal(sent?.ids[199], id('ntf', '01xyz'))
+  })
+
   it('with many names reads each list once, and leaves the given arguments unchanged', async () => {
     const { ask, read } = account()
     const args = { id: 'Trade', tag_ids: ['Work', 'Home', 'Work'] }
@@ -436,7 +447,7 @@ describe('hostile names', () => {
           assert.doesNotMatch(message, /[\u202a-\u202e\u2066-\u2069\p{Cc}]/u)
           assert.match(
             message,
-            /"Mum\[2J'\), Bank \(con_01bankx+…" \(con_01ev\), "Mum" \(con_01mu\)/,
+            /calls itself "Mum\[2J'\), Bank \(con_01bankx+…" \(con_01ev\), "Mum" \(con_01mu\)/,
           )
           return message.length < 500
         },
@@ -451,12 +462,87 @@ describe('hostile names', () => {
     }
   })
 
+  it('that are the beginning of an id do not make it ambiguous', async () => {
+    const bank = connection('01bank', 'Bank', 'direct', MUM)
+    const stranger = connection('01eve', 'Lunch', 'direct', member('01eve', 'con_01ba', 'self'))
+    const { ask, effects } = account({ connections: [stranger, bank] })
+    await call(ask, 'connections_favorite', { id: 'con_01ba' })
+    assert.equal(effects[0]?.['request'], `POST connections/${bank.id}/favorite`)
+  })
+
   it('are listed 20 at most if they are equal', async () => {
     const many = Array.from({ length: 300 }, (_, at) => guest(`01${at}x`, 'Twin'))
     const { ask } = account({ 'guest-codes': many })
     await assert.rejects(call(ask, 'guest_codes_delete', { id: 'twin' }), ({ message }: Error) =>
       message.endsWith('\n  and 280 more'),
     )
+  })
+})
+
+describe('a connection that has the name of its inviter', () => {
+  const STRANGER = connection('01eve', 'M\u200dum', 'direct', EVE)
+  const words = 'matador carload recede'
+
+  it('is not what a name of the user means', async () => {
+    const { ask, effects } = account({
+      ...LISTS,
+      connections: [STRANGER, connection('01mum', 'Home', 'direct', MUM)],
+    })
+    await call(ask, 'verify_words', { words, expect: 'Mum' })
+    await call(ask, 'trust_cards_create', { user_id: 'Mum' })
+    assert.deepEqual(JSON.parse(JSON.stringify(effects.map(({ body }) => body))), [
+      { words, expect: { connection_id: id('con', '01mum') } },
+      { user_id: MUM.id },
+    ])
+  })
+
+  for (const [tool, args] of [
+    ['verify_words', { words, expect: 'Mum' }],
+    ['verify_words', { words, expect: { user_id: 'Mum' } }],
+    ['verify_challenge', { connection_id: 'Mum' }],
+    ['connections_delete', { id: 'Mum' }],
+  ] as const)
+    it(`is only a claim: ${tool} ${JSON.stringify(args)} does nothing`, async () => {
+      const { ask, effects } = account({ ...LISTS, connections: [STRANGER] })
+      await assert.rejects(call(ask, tool, args), { details: { state: 'claimed_name' } })
+      assert.deepEqual(effects, [])
+    })
+
+  it('has the name if the user gives the person the same one', async () => {
+    const { ask, effects } = account({
+      ...LISTS,
+      connections: [connection('01mum', 'Mum', 'direct', MUM)],
+    })
+    await call(ask, 'verify_words', { words, expect: 'Mum' })
+    assert.deepEqual(
+      { ...(effects[0]?.['body'] as Json) },
+      {
+        words,
+        expect: { connection_id: id('con', '01mum') },
+      },
+    )
+  })
+})
+
+describe('a name that the user gave to an ended item', () => {
+  const ENDED = { ...connection('01bank', 'Bank', 'direct', BOB), state: 'ended' }
+  const STRANGER = connection('01eve', 'Lunch', 'direct', member('01eve', 'Bank', 'self'))
+
+  it('is not taken over by a person who claims it', async () => {
+    const { ask, effects } = account({ ...LISTS, connections: [ENDED, STRANGER] })
+    await assert.rejects(call(ask, 'connections_code', { id: 'Bank' }), {
+      details: { state: 'ambiguous_name' },
+      message: `"Bank" can mean several. Nothing was done. Call the tool again with one of these ids:
+  ${STRANGER.id}  "Lunch" (connection)
+  ${ENDED.id}  "Bank" (connection, ended)`,
+    })
+    assert.deepEqual(effects, [])
+  })
+
+  it('still names it if nothing else has the name', async () => {
+    const { ask, effects } = account({ ...LISTS, connections: [ENDED] })
+    await call(ask, 'connections_code', { id: 'Bank' })
+    assert.equal(effects[0]?.['request'], `GET connections/${ENDED.id}/code`)
   })
 })
 

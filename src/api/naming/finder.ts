@@ -82,20 +82,26 @@ function isBeginning({ kind, item }: Found, text: string): boolean {
   return isLong && item.id.startsWith(beginning)
 }
 
+/** A group of names: whether the user chose or confirmed them, and the names of an item in it. */
+interface NameGroup {
+  readonly isOwn: boolean
+  readonly namesOf: (item: NamedItem) => readonly string[]
+}
+
 /**
  * The names that count, in the order in which they do.
  *
  * The user's own names come before claims of other people, so that no one can take over a name or
- * make it ambiguous. Names of items that have ended come last.
+ * make it ambiguous. Names of items that have ended come last. The user's name of an ended item and
+ * a claim are ambiguous, so that no one takes over the name of an expired guest code.
  */
-const GROUPS: readonly {
-  readonly isOwn: boolean
-  readonly namesOf: (item: NamedItem) => readonly string[]
-}[] = [
-  { isOwn: true, namesOf: ({ names, isPast }) => (isPast ? [] : names) },
-  { isOwn: false, namesOf: ({ claims, isPast }) => (isPast ? [] : (claims ?? [])) },
-  { isOwn: true, namesOf: ({ names }) => names },
-  { isOwn: false, namesOf: ({ claims }) => claims ?? [] },
+const RANKS: readonly (readonly NameGroup[])[] = [
+  [{ isOwn: true, namesOf: ({ names, isPast }) => (isPast ? [] : names) }],
+  [
+    { isOwn: false, namesOf: ({ claims, isPast }) => (isPast ? [] : (claims ?? [])) },
+    { isOwn: true, namesOf: ({ names, isPast }) => (isPast ? names : []) },
+  ],
+  [{ isOwn: false, namesOf: ({ claims }) => claims ?? [] }],
 ]
 
 /** Returns the items by the forms of their names. */
@@ -114,26 +120,30 @@ function byForm(
 /** Items with an index of their names. */
 interface Lists {
   readonly all: readonly Found[]
-  /** Returns the items of the first group that has the name; empty if no group has it. */
+  /** Returns the items of the first rank that has the name; empty if no rank has it. */
   readonly withName: (text: string, isOwn: readonly boolean[]) => readonly Found[]
 }
 
-/** Creates the index of items. In each group, the same spelling comes before a look-alike. */
+/** Creates the index of items. In each rank, the same spelling comes before a look-alike. */
 function indexed(all: readonly Found[]): Lists {
-  const indexes = GROUPS.flatMap(({ isOwn, namesOf }) =>
-    [folded, comparableName].map((formOf) => {
-      // Most names are found in the first index.
-      let made: ReturnType<typeof byForm> | undefined
-      return { isOwn, formOf, read: () => (made ??= byForm(all, namesOf, formOf)) }
-    }),
+  const indexes = RANKS.flatMap((groups) =>
+    [folded, comparableName].map((formOf) =>
+      groups.map(({ isOwn, namesOf }) => {
+        // Most names are found in the first index.
+        let made: ReturnType<typeof byForm> | undefined
+        return { isOwn, formOf, read: () => (made ??= byForm(all, namesOf, formOf)) }
+      }),
+    ),
   )
   return {
     all,
     withName(text, wanted) {
-      for (const { isOwn, formOf, read } of indexes) {
-        const form = formOf(text)
-        const found = form === '' || !wanted.includes(isOwn) ? undefined : read().get(form)
-        if (found !== undefined) return found
+      for (const groups of indexes) {
+        const found = groups.flatMap(({ isOwn, formOf, read }) => {
+          const form = formOf(text)
+          return form === '' || !wanted.includes(isOwn) ? [] : (read().get(form) ?? [])
+        })
+        if (found.length > 0) return found
       }
       return []
     },
@@ -233,7 +243,8 @@ export function newFinder(api: NamingApi, { shown, nameOf, again }: NamingTexts)
     if (takesHandle(reference) && text.startsWith('@')) return withHandle(text.slice(1))
     const { all, withName } = await listed(reference, within)
     const beginnings = all.filter((one) => isBeginning(one, text))
-    const named = withName(text, isOwnOnly ? [true] : [true, false])
+    // A person who claims the beginning of an id as their name must not make it ambiguous.
+    const named = withName(text, isOwnOnly || beginnings.length > 0 ? [true] : [true, false])
     // An account can be of several kinds.
     const byId = Map.groupBy([...named, ...beginnings], ({ item }) => item.id)
     const found = [...byId.values()].map(([first]) => first!)

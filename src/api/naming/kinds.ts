@@ -3,6 +3,7 @@
  *
  * For each kind: its ids, what lists them, and the names by which an item is found.
  */
+import { comparableName } from '../../crypto/encoding/display-names.ts'
 import { every } from '../cursor.ts'
 import type { Rest } from '../rest/index.ts'
 import type { Connection, Member } from '../rest/connections.ts'
@@ -145,20 +146,37 @@ const connections = (api: NamingApi) => every((query) => api.connections.list(qu
 const memberNames = (member: Member) =>
   member.user_id === null ? { names: [member.display_name], claims: [] } : nameOrClaim(member)
 
+type PeopleNames = Required<Pick<NamedItem, 'names' | 'claims'>>
+
+/**
+ * Returns the names of a direct connection: its own, and those of its other member.
+ *
+ * The account server names the connection of an invited person after the inviter. So a name that
+ * the other member claims is a claim as the name of the connection too.
+ */
+function directNames({ name, members }: Connection): PeopleNames {
+  const people = members.filter((one) => one.name_source !== 'own').map(memberNames)
+  const claims = people.flatMap((one) => one.claims)
+  const forms = new Set(claims.map(comparableName))
+  const own = forms.has(comparableName(name)) ? [] : [name]
+  return { names: [...own, ...people.flatMap(({ names }) => names)], claims }
+}
+
 /**
  * Returns the other members of connections. If a connection has only one other member, its name is
  * also a name of that member.
  */
 function peopleIn(all: readonly Connection[]): NamedItem[] {
-  const people = new Map<string, Required<Pick<NamedItem, 'id' | 'names' | 'claims'>>>()
-  for (const { kind, name, members } of all)
-    for (const one of members) {
+  const people = new Map<string, PeopleNames & { readonly id: string }>()
+  for (const connection of all)
+    for (const one of connection.members) {
       if (one.name_source === 'own' || one.user_id === null) continue
-      const { names, claims } = nameOrClaim(one)
+      const isDirect = connection.kind === 'direct'
+      const { names, claims } = isDirect ? directNames(connection) : nameOrClaim(one)
       const before = people.get(one.id)
       people.set(one.id, {
         id: one.id,
-        names: [...(before?.names ?? []), ...names, ...(kind === 'direct' ? [name] : [])],
+        names: [...(before?.names ?? []), ...names],
         claims: [...(before?.claims ?? []), ...claims],
       })
     }
@@ -207,16 +225,11 @@ const KINDS: Readonly<Record<NamedKind, Kind>> = {
     isPerson: true,
     list: { command: 'connection list', tool: 'connections_list' },
     read: async (api) =>
-      (await connections(api)).map(({ id, name, kind, members, state }) => {
-        const others = members.filter((one) => one.name_source !== 'own')
-        const people = kind === 'direct' ? others.map(memberNames) : []
-        return {
-          id,
-          names: [name, ...people.flatMap(({ names }) => names)],
-          claims: people.flatMap(({ claims }) => claims),
-          isPast: state === 'ended',
-        }
-      }),
+      (await connections(api)).map((one) => ({
+        id: one.id,
+        ...(one.kind === 'direct' ? directNames(one) : { names: [one.name] }),
+        isPast: one.state === 'ended',
+      })),
   },
   contact: {
     prefixes: ['acc_'],

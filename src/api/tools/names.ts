@@ -2,6 +2,7 @@
 import { displayedName } from '../../crypto/encoding/quoted.ts'
 import { type NamingTexts, newFinder } from '../naming/finder.ts'
 import type { NamingApi } from '../naming/kinds.ts'
+import { invalid } from '../input.ts'
 import { isDestructive } from './list.ts'
 import { type IdArgument, idsOf } from './parameters.ts'
 import type { Tool } from './tool.ts'
@@ -18,6 +19,12 @@ const TEXTS: NamingTexts = {
  * The form of an id of any kind. The row decides whether the id is of the right kind and exists.
  */
 const WHOLE_ID = /^[a-z]{3}_[0-9a-z]{26}$/
+
+/**
+ * The maximum number of names in a call, which is that of ids in a list. The time to find names
+ * grows with their number and that of the items, and any token may give them to any tool.
+ */
+const MOST_NAMES = 200
 
 /** A text in the arguments that must become an id. */
 interface Named {
@@ -54,14 +61,17 @@ function namesIn({ route }: Tool, args: Args): Named[] {
  * A tool that cannot be undone accepts no name that only other people claim, and neither does an
  * argument for the expected speaker.
  * @param openApi returns the calls that read the lists, with the rights of the caller
- * @throws AppError `not_found` or `conflict`
+ * @throws AppError `not_found` or `conflict`; `validation_failed` for too many names
  */
 export async function withIds(
   tool: Tool,
   given: Readonly<Args>,
   openApi: () => NamingApi,
 ): Promise<Readonly<Args>> {
-  if (namesIn(tool, given).length === 0) return given
+  const { length } = namesIn(tool, given)
+  if (length === 0) return given
+  if (length > MOST_NAMES)
+    throw invalid('body', [{ path: '', message: `Give at most ${MOST_NAMES} names.` }])
   const args = structuredClone(given)
   const finder = newFinder(openApi(), TEXTS)
   for (const { argument, text, put } of namesIn(tool, args)) {

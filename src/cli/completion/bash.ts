@@ -93,8 +93,12 @@ ${branches(args).replace(/^/gm, '      ')}
     before=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
     while IFS= read -r name; do
       [[ $name == "$typed"* ]] || continue
-      # Inside quotes, bash itself adds what is needed.
-      [[ $current == [\\"\\']* ]] || printf -v name %q "$name"
+      if [[ $current != [\\"\\']* ]]; then
+        printf -v name %q "$name"
+      elif [[ $name == *[\\"\\'\\\\\\\`\\$!]* ]]; then
+        # Inside quotes, bash adds nothing, so the name would end them, or run as a command.
+        continue
+      fi
       COMPREPLY+=("$name")
     done < <(countersignd complete-names -- "\${before[@]//[\\"\\'\\\\]/}" 2>/dev/null)
   fi

@@ -5,6 +5,7 @@
  * data, as they do to an answer of the server. Only rows with `copied` have copies, and only reads
  * use them: no write and no sync does.
  */
+import * as v from 'valibot'
 import { signedIn } from '../../api/device/index.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
@@ -108,6 +109,17 @@ const keyOf = (input: ReadInput): string =>
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   )
 
+/**
+ * Returns the answer in a copy; null if it does not have the form that its row requires, because
+ * another version of this program stored it.
+ */
+function valueIn({ route, answer }: Copy): ReadInput | null {
+  const [group = '', name = ''] = route.split('.')
+  const reply = rows[group]?.[name]?.reply
+  const value = JSON.parse(answer) as ReadInput
+  return reply !== undefined && v.is(reply, value) ? value : null
+}
+
 const inputIn = (key: string): ReadInput =>
   Object.fromEntries(JSON.parse(key) as [string, unknown][])
 
@@ -161,13 +173,14 @@ export function newCopies(of: {
     else if (Math.abs(at - before.at) > CONFIRMED_MS) stored.confirm(place, at)
   }
 
-  /** Returns a copy that is not too old. */
+  /** Returns a copy that is not too old, and has the form that this program expects. */
   function find(route: string, input: ReadInput): { at: number; value: ReadInput } | null {
     const place = { route, input: keyOf(input) }
     const copy: Copy | null = outdated.has(route) ? null : stored.get(place)
     if (copy === null) return null
     const at = Math.max(copy.at, confirmed.get(idIn(place)) ?? 0)
-    return at < now() - LONGEST_MS ? null : { at, value: JSON.parse(copy.answer) as ReadInput }
+    const value = at < now() - LONGEST_MS ? null : valueIn(copy)
+    return value === null ? null : { at, value }
   }
 
   type Found = ReturnType<typeof find>
