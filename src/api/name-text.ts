@@ -52,12 +52,15 @@ export function someoneOf(of: PersonName): string {
 /**
  * Returns the subject of a match for a sentence.
  *
- * Examples: `guest "Mum" (Maria Muster)`, or `Bob ("Bank")` for a member of a connection. If the
- * name equals the label, it is omitted.
+ * The name that the user gave comes first. Examples: `guest "Mum" (Maria Muster)`, or
+ * `"Bank" (Bob)` for a member of a connection. If both names are equal, there is only one.
  */
 export function subjectOf(match: Match): string {
   const { kind, display_name, connection_name, external_member: external } = match
-  if (kind === 'connection') return `${someoneOf(match)} (${inQuotes(connection_name ?? '')})`
+  if (kind === 'connection')
+    return connection_name === undefined || connection_name === display_name
+      ? someoneOf(match)
+      : `${inQuotes(connection_name)} (${calledOf(match)})`
   const label = `guest ${marked(inQuotes(display_name), match)}`
   return external == null || external.display_name === display_name
     ? label

@@ -20,7 +20,9 @@ export function newCopyMark({ stderr }: Pick<Io, 'stderr'>, json: boolean): Copy
       if (oldest === null || as_of < oldest) oldest = as_of
       if (!isFirst || json) return
       const time = clockTime(new Date(as_of), new Date())
-      stderr.write(`The account server does not answer. This is as of ${time}.\n`)
+      stderr.write(
+        `The account server does not answer. Lists are as of ${time}; words and checks are current.\n`,
+      )
     },
     onto: (output) =>
       oldest === null || typeof output !== 'object' || output === null || Array.isArray(output)

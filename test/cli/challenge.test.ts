@@ -31,7 +31,7 @@ describe('verify --challenge and code --challenge', () => {
     assert.equal(good.code, EXIT.ok, good.err)
     assert.match(
       good.out,
-      /^Verified: the words of an account that the server calls "\S+" \("Bank"\), for you alone, for "pay12000to1234"\.\n$/,
+      /^Verified: the words of "Bank" \(the server says "\S+"\), for you alone, for "pay12000to1234"\.\n$/,
     )
     assert.match(
       good.err,

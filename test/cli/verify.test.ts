@@ -25,7 +25,9 @@ describe('verify --expect', () => {
     const { words } = await bob.json('code', bank)
     const verify = (expected: string) => ada.on(['verify', '--expect', expected], { input: words })
     // All accounts have the name of the machine’s user.
-    const one = 'an account that the server calls "\\S+"( \\[another contact has this name\\])?'
+    const mark = '( \\[another contact has this name\\])?'
+    const one = `an account that the server calls "\\S+"${mark}`
+    const called = `the server says "\\S+"${mark}`
     for (const [expected, who] of [
       [club, 'no member of "Club" says'],
       [cy.id, `${one} does not say`],
@@ -39,12 +41,12 @@ describe('verify --expect', () => {
     }
     const good = await verify(bob.id)
     assert.equal(good.code, EXIT.ok, good.err)
-    assert.match(good.out, new RegExp(`^Verified: the words of ${one} \\("Bank"\\)\\.\n$`))
+    assert.match(good.out, new RegExp(`^Verified: the words of "Bank" \\(${called}\\)\\.\n$`))
     const again = await verify(bank)
     assert.equal(again.code, EXIT.notVerified)
     assert.match(
       again.out,
-      new RegExp(`^The words of ${one} \\("Bank"\\), but they were used before: no proof`),
+      new RegExp(`^The words of "Bank" \\(${called}\\), but they were used before: no proof`),
     )
     const at = Date.now()
     assert.match(
@@ -75,7 +77,7 @@ describe('verify: the exit code of words that verify', () => {
     conclusive,
     replayed: false,
     echo: false,
-    summary: 'Verified: the words of Bob ("Bank").',
+    summary: 'Verified: the words of "Bank" (Bob).',
     matches: [
       {
         kind: 'connection',

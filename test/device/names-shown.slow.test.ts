@@ -22,7 +22,7 @@ describe('the main name of a contact', () => {
     const { items } = await trustCards.list({ limit: 1 }, at(ada))
     const { own_name, name_changed } = items[0]!
     assert.deepEqual([own_name, name_changed], ['Your bank', true])
-    assert.equal((await ada.hears(bob.words(id))).summary, 'Verified: the words of bob ("Bank").')
+    assert.equal((await ada.hears(bob.words(id))).summary, 'Verified: the words of "Bank" (bob).')
   })
 
   it('is the contact’s own again after the keys changed', async (t) => {
@@ -72,7 +72,7 @@ describe('the main name of a contact', () => {
       [verified.matches[0]?.display_name, verified.matches[0]?.name_source],
       ['Mum', 'given'],
     )
-    assert.equal(verified.summary, 'Verified: the words of Mum ("Bank").')
+    assert.equal(verified.summary, 'Verified: the words of "Bank" (Mum).')
     await give(ada, bob, null)
     assert.deepEqual(called(ada, bob), ['bob', 'confirmed'])
   })
@@ -142,7 +142,7 @@ describe('a name in a sentence', () => {
     const { summary, matches } = await ada.hears(bob.words(id))
     assert.equal(matches[0]?.display_name, forged)
     const quoted = `"x' ('y'), Mum ('Mum'), ' ' ' ' ' guest 'z"`
-    assert.equal(summary, `Verified: the words of an account that calls itself ${quoted} ("Bank").`)
+    assert.equal(summary, `Verified: the words of "Bank" (calls itself ${quoted}).`)
   })
 })
 

@@ -95,7 +95,7 @@ describe('the clients among the examples', () => {
         const listed = new RegExp(`^con_\\w{26} {2}Together, in ${language} \\(active\\)$`)
         assert.equal(lines.filter((line) => listed.test(line)).length, 1, stdout)
         const [verified = '', url = ''] = lines.slice(-2)
-        assert.match(verified, new RegExp(`^Verified: .* \\("Together, in ${language}"\\)`))
+        assert.match(verified, new RegExp(`^Verified: .* "Together, in ${language}" \\(`))
         assert(url.startsWith(`${home.accountAddress}/s/stm_`), url)
         const [newest] = (await asOwner('GET', '/api/v1/api-tokens')).items
         assert.deepEqual([newest.name, newest.scope], ['example', 'write'])

@@ -81,7 +81,7 @@ test('two people sign in to one server, connect, verify each other, and part', a
       ['ada', 'Verified'],
       ['bob', 'Verified'],
       ['ada', 'Your own words for this connection'],
-      ['ada', 'The words of Bob ("Ada and Bob")'],
+      ['ada', 'The words of "Ada and Bob" (Bob)'],
       ['ada', 'Verified'],
       ['ada', 'Not verified'],
       ['ada', 'Not verified'],

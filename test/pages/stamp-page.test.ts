@@ -219,6 +219,14 @@ describe('the stamp page', { skip }, () => {
     assert.ok(text.includes('cannot check that the link was made for this stamp'))
   })
 
+  it('calls a link incomplete if its end is missing', async () => {
+    const { link } = newStamp()
+    await using page = await visit.open(link.slice(0, -3))
+    const { kind, text } = await result(page)
+    assert.equal(kind, 'warn')
+    assert.ok(text.includes('Your link is incomplete'), text)
+  })
+
   it('rejects a changed stamp, and shows nothing of it', async () => {
     const [stamp, other] = [newStamp({ receipt: false }), newStamp()]
     const { file, jws, plain } = stamp

@@ -36,7 +36,10 @@ it('lists say as of when they are, on standard error and in the JSON', async (t)
   const { items, as_of } = JSON.parse(out) as { items: { name: string }[]; as_of: string }
   assert.deepEqual([items.map(({ name }) => name), err], [['Work'], ''])
   const time = clockTime(new Date(as_of), new Date())
-  assert.equal(away.err, `The account server does not answer. This is as of ${time}.\n`)
+  assert.equal(
+    away.err,
+    `The account server does not answer. Lists are as of ${time}; words and checks are current.\n`,
+  )
   const status = await run(['status'])
   assert.match(status.out, /^Reachable +no, since \d+ [A-Z]/m)
   const whoami = await run(['whoami'])

@@ -98,8 +98,8 @@ describe('a call between two people', () => {
         ],
       )
       assert.deepEqual([out!.code, into!.code], [EXIT.ok, EXIT.ok], out!.err + into!.err)
-      assert.match(out!.out, new RegExp(`^Verified: the words of .* \\("${name}"\\)\\.\n$`))
-      assert.match(into!.out, /^Verified: the words of .* \("(Bank|Ada)"\)\.\n$/)
+      assert.match(out!.out, new RegExp(`^Verified: the words of .*${name}.*\\.\n$`))
+      assert.match(into!.out, /^Verified: the words of .*(Bank|Ada).*\.\n$/)
       assert.match(
         out!.err,
         /^Call "(Bank|Ada)" now, on a number that you know\.\nWhen they answer, press Enter: Say your words: {2}[^]*\nWait until they say that your words are right\.\nIf they are not, hang up\.\nThen ask for their three words\.\n/,
@@ -286,6 +286,33 @@ describe('words on a call', () => {
       if (code !== EXIT.ok && args.length === 1) assert.doesNotMatch(result.err, OWN)
     })
 
+  it('does not let a person call whose words are on another device', async (t) => {
+    const { on } = await withGuests(t)
+    const { out } = await on(['guest', 'list', '--json'])
+    const [{ id }] = (JSON.parse(out) as { items: [{ id: string }] }).items
+    const api = {
+      connections: { list: async () => ({ items: [], next_cursor: null }) },
+      guestCodes: {
+        list: async () => ({
+          items: [{ id, label: 'Mum', state: 'active', secret_here: false, code: null }],
+          next_cursor: null,
+        }),
+      },
+    } as unknown as Api
+    const { code, err } = await call(api, ['call', id], { person: async () => '' })
+    assert.equal(code, EXIT.failed)
+    assert.doesNotMatch(err, /Call "Mum" now/)
+    assert.match(err, /another device/)
+  })
+
+  for (const purpose of ['pay 1000.50 to 77', 'pay 0,5 BTC', "pay 12'5"])
+    it(`rejects the purpose "${purpose}", whose point would not be compared`, async (t) => {
+      const { ada } = await two(t)
+      const { code, err } = await ada.on(['verify', '--challenge', '--purpose', purpose])
+      assert.equal(code, EXIT.usage)
+      assert.match(err, /1000\.50 would be the same as 100050/)
+    })
+
   it('shows the stored number of a guest, and no number of another one', async (t) => {
     const { on } = await withGuests(t)
     const json = async (...args: string[]) =>
@@ -309,8 +336,8 @@ describe('words on a call', () => {
       person: typing([words, guests.mum.says(1)]),
     })
     assert.equal(code, EXIT.ok, err)
-    assert.match(out, /^Not verified: these words were used before\.\nVerified/)
-    assert.match(err, /Ask for the words of the next minute, in \d+ s\.\n/)
+    assert.match(out, /^Not verified: these words were already checked on this device\.\nVerified/)
+    assert.match(err, /hang up\. Otherwise ask for the words of the next minute, in \d+ s\.\n/)
   })
 
   it('mistyped: a similar word is chosen by its number, and is not an attempt', async (t) => {

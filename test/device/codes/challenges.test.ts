@@ -58,7 +58,7 @@ describe('an answer to a challenge', () => {
       ]),
       [[BOB, CONNECTION, true]],
     )
-    assert.equal(summary, `Verified: the words of Bob ("Bank"), for you alone, for "${SHOWN}".`)
+    assert.equal(summary, `Verified: the words of "Bank" (Bob), for you alone, for "${SHOWN}".`)
   })
 
   it('without a purpose is reported as without one', async (t) => {

@@ -149,7 +149,7 @@ describe('conclusive', () => {
         answer.matches.map(({ conclusive, reasons }) => [conclusive, reasons]),
         [[true, undefined]],
       )
-      assert.equal(answer.summary, 'Verified: the words of Bob ("Bank").')
+      assert.equal(answer.summary, 'Verified: the words of "Bank" (Bob).')
     })
 
   const own: [name: string, damage: (b: ReturnType<typeof bench>) => void, reasons: string[]][] = [

@@ -97,7 +97,7 @@ async function goOn(call: Call, speaker: Match): Promise<number> {
       if (exit !== EXIT.ok) return exit
     } catch (error) {
       // Such as a purpose that is too long. The call goes on.
-      if (!(error instanceof AppError)) throw error
+      if (!(error instanceof AppError || error instanceof UsageError)) throw error
       instruct(invocation, error.message)
     }
   }
@@ -133,6 +133,8 @@ async function outgoing(call: Call, contact: Callee, purpose: string | undefined
   const { kind, id, name } = contact
   if (kind === 'guest' && purpose !== undefined) throw noGuestChallenge(name)
   const expected = inQuotes(name)
+  // Fails if this device has no words, before the other person is called.
+  await invocation.withApi((api) => ownCode(api, id))
   const phone = kind === 'guest' ? await invocation.withApi((api) => phoneOf(api, id)) : null
   const number = phone === null ? 'a number that you know' : `${phone}, which you stored`
   instruct(invocation, `Call ${expected} now, on ${number}.`)

@@ -35,12 +35,26 @@ function connectionOf(expected: string | undefined): string | null {
   )
 }
 
+/**
+ * Rejects a purpose with a decimal fraction. Only letters and digits are compared, so `1000.50`
+ * would be the same purpose as `100050`. Groups of three digits, such as `12,000`, lose nothing.
+ * @throws UsageError
+ */
+function requireNoDecimals(purpose: string): void {
+  const [fraction] = /\d[.,'](?:\d{1,2}(?!\d)|\d{4,})/.exec(purpose) ?? []
+  if (fraction !== undefined)
+    throw new UsageError(
+      'Points and commas are not compared, so 1000.50 would be the same as 100050. Write the amount without them, such as "1000 and 50 cent".',
+    )
+}
+
 /** Draws a challenge for a connection; null if every connection may answer. */
 export async function drawChallenge(
   { withApi }: Pick<Invocation, 'withApi'>,
   connection_id: string | null,
   purpose: string,
 ): Promise<Challenge> {
+  requireNoDecimals(purpose)
   const of = connection_id === null ? {} : { connection_id }
   try {
     return await withApi((api) => api.verify.challenge({ body: { ...of, purpose } }))
@@ -137,14 +151,16 @@ type Shown = Omit<Code, 'connection_id'>
  * Returns the own words for a connection (con_…) or a guest (gst_…).
  * @throws AppError `not_found`, and the errors of the route
  */
-export const ownCode = (
+export function ownCode(
   api: Api,
   id: string,
   asked: ReturnType<typeof askedBy> = {},
-): Promise<Shown> =>
-  id.startsWith(ID_PREFIX.guest)
+): Promise<Shown> {
+  if (asked.purpose !== undefined) requireNoDecimals(asked.purpose)
+  return id.startsWith(ID_PREFIX.guest)
     ? byId('guest code', () => guestCode(api, id))
     : byId('connection', () => connectionCode(api, id, asked))
+}
 
 /**
  * Returns the listener for a sentence, in the form that `verify` uses.

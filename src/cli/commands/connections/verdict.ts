@@ -26,7 +26,8 @@ const COLOURS: Readonly<Record<number, Colour>> = {
 
 const WHY: Readonly<Record<Reason, string>> = {
   nothing_cached: 'Start with "countersignd guest create" or "countersignd connection create".',
-  secret_missing: 'This device waits for the secret of a connection. Run "countersignd sync".',
+  secret_missing:
+    'Some words can be checked only on another device of yours: those of a guest that was made there, or of a connection that is not synced here yet.',
   clock_uncertain: 'The clock of this machine may be wrong. Run "countersignd sync".',
   sync_stale: 'The last sync is too old. Run "countersignd sync".',
   rotation_pending: 'A connection waits for a new secret. Run "countersignd sync".',
@@ -54,7 +55,7 @@ interface TerminalVerdict {
 function faultOf(result: Verification, expected: string | null): string {
   const { replayed, echo, old_epoch, conclusive, reasons, purpose } = result
   if (old_epoch) return 'these words are from before a change of the secret.'
-  if (replayed) return 'these words were used before.'
+  if (replayed) return 'these words were already checked on this device.'
   if (echo) return 'these are your own words.'
   if (reasons.includes('nothing_cached'))
     return 'you have no contacts yet, so no caller can be recognised.'
@@ -71,7 +72,8 @@ const secondsLeft = (): number => 60 - (Math.floor(Date.now() / 1000) % 60)
 function againOf({ verified, replayed, echo, old_epoch, reasons }: Verification): string | null {
   if (verified || reasons.includes('nothing_cached')) return null
   if (old_epoch) return 'Ask them to open the app, and to say the new words.'
-  if (replayed) return `Ask for the words of the next minute, in ${secondsLeft()} s.`
+  if (replayed)
+    return `If you did not check them yourself on this call, hang up. Otherwise ask for the words of the next minute, in ${secondsLeft()} s.`
   return echo ? 'Ask for their words, not for yours.' : 'Ask for the words once more.'
 }
 
