@@ -286,7 +286,7 @@ describe('words on a call', () => {
       if (code !== EXIT.ok && args.length === 1) assert.doesNotMatch(result.err, OWN)
     })
 
-  it('does not let a person call whose words are on another device', async (t) => {
+  it('fails before the call if the words are on another device', async (t) => {
     const { on } = await withGuests(t)
     const { out } = await on(['guest', 'list', '--json'])
     const [{ id }] = (JSON.parse(out) as { items: [{ id: string }] }).items
@@ -306,7 +306,7 @@ describe('words on a call', () => {
   })
 
   for (const purpose of ['pay 1000.50 to 77', 'pay 0,5 BTC', "pay 12'5"])
-    it(`rejects the purpose "${purpose}", whose point would not be compared`, async (t) => {
+    it(`rejects the purpose "${purpose}", because points are not compared`, async (t) => {
       const { ada } = await two(t)
       const { code, err } = await ada.on(['verify', '--challenge', '--purpose', purpose])
       assert.equal(code, EXIT.usage)

@@ -51,7 +51,7 @@ describe('a recipe passes on every page, and nothing else', () => {
     assert.deepEqual(OTHERS.filter(passes), [])
   })
 
-  it('tailscale, whose start page would be everything', () => {
+  it('tailscale, without the start page, which would be everything', () => {
     const mounts = [...recipeFor('tailscale', place)!.matchAll(/--set-path=(\S+) (\S+)/g)]
     const passes = (path: string) =>
       mounts.some(([, mount]) => path === mount || path.startsWith(`${mount}/`))
