@@ -46,7 +46,7 @@ const notHad = ({ bind, port }: ListenAddress, { code, errno, message }: NodeJS.
   code === 'EADDRINUSE'
     ? new StartError(
         'portTaken',
-        `Port ${port} on ${bind} is taken by another program. Stop it, or choose another port.`,
+        `Port ${port} on ${bind} is taken by another program. Stop it, or choose another port with SVC_HTTP_PORT (the API) or SVC_ACCOUNT_PORT (the account server).`,
       )
     : new StartError(
         'configuration',
