@@ -1,5 +1,6 @@
 /** Formats other people's names for sentences and tables, with their source and marks. */
 import type { NameMark } from '../crypto/encoding/display-names.ts'
+import { oneLine } from '../crypto/encoding/quoted.ts'
 import type { PersonName } from './rest/names.ts'
 import type { Match } from './rest/verify.ts'
 
@@ -7,16 +8,23 @@ import type { Match } from './rest/verify.ts'
 const QUOTES =
   /["\u02ba\u05f4\u201c-\u201f\u2033\u2036\u275b-\u275e\u3003\u301d-\u301f\uff02\u{1f676}-\u{1f678}]/gu
 
+/** The longest name in a sentence, in code points: that of a connection or a guest. */
+const LONGEST = 200
+
 /**
- * Returns a name in double quotes; double quotes inside it become single quotes.
+ * Returns a name in double quotes, as one line of limited length; double quotes inside it become
+ * single quotes.
  *
  * Otherwise a name such as `x" ("y"), Mum` would end its quotation, and the rest of it would look
  * like a part of the sentence.
  */
 export const inQuotes = (name: string): string => `"${withoutQuotes(name)}"`
 
-/** Returns a name with single quotes in place of double quotes, for use outside quotation marks. */
-const withoutQuotes = (name: string): string => name.replace(QUOTES, "'")
+/**
+ * Returns a name as one line of limited length, with single quotes in place of double quotes, for
+ * use outside quotation marks.
+ */
+const withoutQuotes = (name: string): string => oneLine(name, LONGEST).replace(QUOTES, "'")
 
 /** Returns the beginning of a text as one line of at most 40 characters. */
 export function brief(text: string): string {

@@ -3,6 +3,7 @@
  *
  * While a question is open on the terminal, its lines wait.
  */
+import { bounded } from '../crypto/encoding/quoted.ts'
 import type { Io } from './command.ts'
 import { coloured } from './output.ts'
 
@@ -11,6 +12,9 @@ const PLAIN = /^[^\s,()"]+$/
 
 const fieldText = (value: unknown): string =>
   typeof value === 'string' && PLAIN.test(value) ? value : JSON.stringify(value)
+
+/** The longest line, in code points. A line with a stack is shorter. */
+const LONGEST = 8000
 
 /** Returns a text without line feeds at its start of line, so that it cannot look like a line. */
 const indented = (text: string): string => text.replaceAll(/[\r\n]+/g, '\n    ')
@@ -32,7 +36,7 @@ export function textLine(
     .filter(([, value]) => value != null)
     .map(([name, value]) => `${name.replaceAll('_', ' ')} ${fieldText(value)}`)
   const all = details.length === 0 ? '' : ` (${details.join(', ')})`
-  return `${indented(`${clock}${severity}${event as string}${why}${all}`)}\n`
+  return `${indented(bounded(`${clock}${severity}${event as string}${why}${all}`, LONGEST))}\n`
 }
 
 /** How many lines wait for an answer. After so many, all are written. */

@@ -1,18 +1,18 @@
 /** Formats tables for terminals. Control characters in texts from other sources are replaced. */
 import { beginningOf } from '../api/naming/beginnings.ts'
-import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
+import { oneLine, unshowable } from '../crypto/encoding/quoted.ts'
 import type { Io } from './command.ts'
 
-/**
- * Returns an expression for the characters that a terminal interprets, or that change the direction
- * of text.
- */
-const obeyed = (): RegExp => (obeyedMade ??= new RegExp(`[${UNSHOWABLE}]`, 'gu'))
-// A start does not need it, and V8 creates expressions with Unicode properties slowly.
-let obeyedMade: RegExp | undefined
+/** The longest text in one line, in code points. A link or a sentence is shorter. */
+const LONGEST_LINE = 2000
+/** The longest text in a cell, in code points: it widens its column in each row. */
+const LONGEST_CELL = 200
 
-/** Returns a text with the characters replaced that a terminal would interpret. */
-export const shown = (text: string): string => text.replace(obeyed(), '�')
+/**
+ * Returns a text as one line of limited length, with the characters replaced that a terminal would
+ * interpret.
+ */
+export const shown = (text: string): string => oneLine(text, LONGEST_LINE)
 
 /**
  * Like `shown`, but for a text of several lines, or for a chunk of such a text.
@@ -22,7 +22,7 @@ export const shown = (text: string): string => text.replace(obeyed(), '�')
 export const shownText = (text: string): string =>
   text
     .replace(/\r(?=\n|$)/g, '')
-    .replace(obeyed(), (found) => (found === '\n' || found === '\t' ? found : '�'))
+    .replace(unshowable(), (found) => (found === '\n' || found === '\t' ? found : '�'))
 
 /**
  * Returns a name as an argument of a command, in quotes if it has spaces; the id if the name could
@@ -59,7 +59,8 @@ function withBeginnings(rows: readonly (readonly string[])[]): string[][] {
 }
 
 /**
- * Returns the lines of a table that has a heading. A column without any value is left out.
+ * Returns the lines of a table that has a heading. A column without any value is left out, and long
+ * values are cut.
  * @param screen the output. If it is a terminal that is too narrow, ids in the first column are
  *   shortened
  */
@@ -70,7 +71,7 @@ export async function table(
 ): Promise<string[]> {
   const isUsed = (column: number) => rows.length === 0 || rows.some((row) => row[column] !== '')
   const used = (row: readonly string[]) => row.filter((_, column) => isUsed(column))
-  const cells = rows.map((row) => used(row).map(shown))
+  const cells = rows.map((row) => used(row).map((cell) => oneLine(cell, LONGEST_CELL)))
   const headings = used(heading)
   const widthOf = await widthFor([...headings, ...cells.flat()])
   const widthsOf = (all: readonly (readonly string[])[]) =>

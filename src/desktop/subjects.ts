@@ -5,18 +5,13 @@
 import type { EventData, EventType } from '../api/live/catalogue.ts'
 import { inQuotes } from '../api/name-text.ts'
 import type { NotificationKind } from '../api/rest/notifications.ts'
-import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
+import { oneLine } from '../crypto/encoding/quoted.ts'
 
 /** The longest shown name, in characters. */
 const LONGEST = 80
 
 /** Returns a name that others chose, as one line of limited length. */
-export function harmless(name: string): string {
-  const characters = Array.from(name.replace(new RegExp(`[${UNSHOWABLE}]`, 'gu'), '\ufffd'))
-  return characters.length <= LONGEST
-    ? characters.join('')
-    : `${characters.slice(0, LONGEST - 1).join('')}…`
-}
+export const harmless = (name: string): string => oneLine(name, LONGEST)
 
 const quoted = (name: string): string => inQuotes(harmless(name))
 

@@ -129,6 +129,8 @@ export const de = translation({
     notChecked: 'Es wurde nichts geprüft',
     notFetched:
       'Der Stempel ließ sich nicht laden. Versuchen Sie es gleich noch einmal: Laden Sie die Seite neu.',
+    insecure:
+      'Die Verbindung zu dieser Seite ist nicht sicher. Deshalb prüft die Seite nichts. Öffnen Sie die Adresse, die mit https beginnt.',
     refused: 'Verlassen Sie sich nicht auf diesen Stempel',
     found: 'Signatur gefunden. Prüfen Sie jetzt Ihre Datei',
     foundText: 'Ein Stempel gilt für genau eine Datei. Wählen Sie die Datei, die Sie haben.',

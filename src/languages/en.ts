@@ -128,6 +128,8 @@ export const en = {
     checkingText: 'Your browser is checking the stamp.',
     notChecked: 'Nothing was checked',
     notFetched: 'The stamp could not be fetched. Try again in a moment: reload this page.',
+    insecure:
+      'The connection to this page is not secure, so the page checks nothing. Open the address that begins with https.',
     refused: 'Do not rely on this stamp',
     found: 'Signature found. Now check your file',
     foundText: 'A stamp is about one exact file. Choose the file that you have.',

@@ -169,6 +169,12 @@ const UTC = { dateStyle: 'long', timeStyle: 'medium', timeZone: 'UTC' } as const
 async function run(main: HTMLElement): Promise<void> {
   element('needs-script', HTMLElement).hidden = true
   const messages = readMessages<Messages>()
+  // Without a secure connection, another server could have sent this script, and the browser
+  // computes no digest of a file.
+  if (!isSecureContext) {
+    showVerdict('warn', messages.notChecked, messages.insecure)
+    return
+  }
   showVerdict('wait', messages.checking, messages.checkingText)
   const id = main.dataset['id'] ?? ''
   let served: ServedStamp

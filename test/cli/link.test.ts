@@ -57,13 +57,16 @@ test('a link is made, used and deleted', async (t) => {
 
   assert.equal(
     (await ada.good(['link', 'decline', carls.id])).err,
-    'Declined Gus <carl@example.org>.\n',
+    'Declined "Gus" <carl@example.org>.\n',
   )
   assert.match(await ada.refused('link', 'approve', carls.id), /declined/)
   for (let i = 0; i < 2; i++) {
     const approved = await ada.good(['link', 'approve', bobs.id])
     assert.match(approved.out, /^con_\w{26}\n$/)
-    assert.equal(approved.err, 'Approved Gus <bob@example.org>. They get an invitation by mail.\n')
+    assert.equal(
+      approved.err,
+      'Approved "Gus" <bob@example.org>. They get an invitation by mail.\n',
+    )
   }
   assert.match(await ada.refused('link', 'decline', bobs.id), /"countersignd connection leave"/)
   assert.match(await bob.refused('link', 'approve', bobs.id), /no request with this id/)

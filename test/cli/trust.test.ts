@@ -205,7 +205,7 @@ describe('verify --public', () => {
     assert.equal(found.code, EXIT.ok, found.err)
     assert.equal(
       found.out,
-      `The public code of bob, account ${bob.id}. Only the account server vouches for this.\n`,
+      `The public code of "bob", account ${bob.id}. Only the account server vouches for this.\n`,
     )
     assert.equal((await result(['verify', ...words])).code, EXIT.inconclusive)
     const piped = await result(['verify', '--public'], { input: code?.words ?? '' })
@@ -248,7 +248,7 @@ describe('verify --public', () => {
       EXIT.inconclusive,
       [
         /^Several people have these words\. Ask/,
-        /of Bob\ufffd\[2J \(bob, "Baker\ufffd\[2J"\), account acc_x/,
+        /of "Bob\ufffd\[2J" \(bob, "Baker\ufffd\[2J"\), account acc_x/,
         /acc_y/,
       ],
     ],

@@ -8,7 +8,7 @@ import { ENGLISH } from '../../src/languages/languages.ts'
 import { guestPage } from '../../src/service/pages/guest-page.ts'
 import { escape, html } from '../../src/service/pages/document.ts'
 import { stampPage } from '../../src/service/pages/site.ts'
-import { HOSTILE_NAMES } from './browser.ts'
+import { HOSTILE_NAMES } from './hostile-names.ts'
 
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>' onload='x`
 const guest = {

@@ -9,9 +9,10 @@ import { newId } from '../../src/crypto/encoding/id.ts'
 import { stampFragment } from '../../src/crypto/stamp.ts'
 import { windowOf } from '../../src/crypto/code.ts'
 import { startAccountServer } from '../account-server.ts'
+import { OPEN_LINK_REQUEST_PREFIX } from '../../src/service/links/open-link-requests.ts'
 import { openServiceDatabase } from '../service/database.ts'
 import { confirmationIn } from '../service/letters.ts'
-import { MINUTE, T0, type Visitor } from './browser.ts'
+import { insecure, MINUTE, T0, type Visitor } from './browser.ts'
 import { guestOn } from './guests.ts'
 import { startSite } from './site.ts'
 import { stampOn } from './stamps.ts'
@@ -20,6 +21,12 @@ import { stampOn } from './stamps.ts'
 export type Look = (page: Page, state: string) => Promise<void>
 
 const OWNER = 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e'
+
+/** Scripts that make the file that is chosen next one that the page cannot compare. */
+const FILE_FAULTS = {
+  'stamp-file-too-large': `Object.defineProperty(File.prototype, 'size', { get: () => 2 ** 31 })`,
+  'stamp-file-unreadable': `File.prototype.arrayBuffer = () => Promise.reject(new Error('directory'))`,
+}
 
 interface Walk {
   readonly visit: Visitor
@@ -44,10 +51,10 @@ export async function walkScripted({ visit, name, look, t }: Walk): Promise<void
   const words = {
     wrong: guestOn(site).theirs(windowOf(T0)),
     own: guest.own(windowOf(T0)),
-    'two words': 'apple apple',
-    'one word': 'apple',
-    'an unknown word': 'aple apple apple',
-    'a word like no other': 'zzzzzzzz apple apple',
+    'two words': 'agile agile',
+    'one word': 'agile',
+    'an unknown word': 'agil agile agile',
+    'a word like no other': 'zzzzzzzz agile agile',
     theirs: guest.theirs(windowOf(T0)),
   }
   for (const [what, typed] of Object.entries(words)) {
@@ -96,6 +103,10 @@ export async function walkScripted({ visit, name, look, t }: Walk): Promise<void
   const still = await visit.openWithoutScript(guest.link)
   await look(still, 'guest-without-script')
   await still.close()
+  const open = await visit.open(insecure(guest.link))
+  await open.locator('#notice[data-kind=warn]').waitFor()
+  await look(open, 'guest-insecure')
+  await open.close()
 
   const stamps = {
     stamp: stampOn(site, { name }),
@@ -118,17 +129,36 @@ export async function walkScripted({ visit, name, look, t }: Walk): Promise<void
     await opened.close()
   }
   const { stamp } = stamps
+  const file = { name, mimeType: 'text/plain', buffer: stamp.content }
+  for (const [state, fault] of Object.entries(FILE_FAULTS)) {
+    const opened = await visit.open(stamp.link)
+    await opened.locator('#result[data-kind=found]').waitFor()
+    await opened.evaluate(fault)
+    await opened.setInputFiles('#file', file)
+    await opened.locator('#result[data-kind=warn]').waitFor()
+    await look(opened, state)
+    await opened.close()
+  }
+  const unfetched = await visit.open(stamp.plain)
+  await unfetched.route('**/file', (route) => route.fulfill({ status: 500 }))
+  await unfetched.reload()
+  await unfetched.locator('#result[data-kind=warn]').waitFor()
+  await look(unfetched, 'stamp-not-fetched')
+  await unfetched.close()
+  const bare = await visit.openWithoutScript(stamp.link)
+  await look(bare, 'stamp-without-script')
+  await bare.close()
   const faults = {
     'stamp-half-a-link': stamp.plain,
     'stamp-of-another-link': `${stamp.plain}#${stampFragment(stamps['stamp-without-name'].jws)}`,
     'stamp-unknown': `${site.origin}/s/stm_00000000000000000000000000`,
+    'stamp-insecure': insecure(stamp.link),
   }
   for (const [state, url] of Object.entries(faults)) {
     const opened = await visit.open(url)
     await opened.locator('.result:not([data-kind=wait])').first().waitFor()
     await look(opened, state)
     if (state === 'stamp-half-a-link') {
-      const file = { name, mimeType: 'text/plain', buffer: stamp.content }
       await opened.setInputFiles('#file', file)
       await opened.locator('#result bdi').waitFor({ state: 'detached' })
       await look(opened, `${state}-with-its-file`)
@@ -230,5 +260,30 @@ export async function walkForms({ visit, name, look, t }: Walk): Promise<void> {
     .execute()
   await page.goto(`${address}/confirm/${taken}`)
   await look(page, 'confirm-address-taken')
+
+  const { id: open_link_id } = await db
+    .selectFrom('open_links')
+    .select('id')
+    .where('slug', '=', slugs.active)
+    .executeTakeFirstOrThrow()
+  const waiting = Array.from({ length: 100 }, () => ({
+    id: newId(OPEN_LINK_REQUEST_PREFIX, T0),
+    open_link_id,
+    account_id: OWNER,
+    display_name: name,
+    email: 'eve@example.org',
+    message: null,
+    state: 'pending' as const,
+    token_hash: null,
+    connection_id: null,
+    created_at: Date.now(),
+    expires_at: Date.now() + 3_600_000,
+  }))
+  await db.insertInto('open_link_requests').values(waiting).execute()
+  await page.goto(`${address}/o/${slugs.active}`)
+  await page.fill('#display_name', name)
+  await page.fill('#email', 'tom@example.org')
+  await Promise.all([page.waitForNavigation(), page.click('form button')])
+  await look(page, 'open-link-full')
   await page.close()
 }

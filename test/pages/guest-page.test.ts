@@ -10,8 +10,6 @@ import { windowOf } from '../../src/crypto/code.ts'
 import {
   assertAccessible,
   assertFits,
-  HOSTILE,
-  HOSTILE_NAMES,
   keepsNothing,
   MINUTE,
   onDemand,
@@ -22,6 +20,7 @@ import {
   visitor,
   type Visitor,
 } from './browser.ts'
+import { HOSTILE, HOSTILE_NAMES } from './hostile-names.ts'
 import { guestOn } from './guests.ts'
 import { startSite, type Site } from './site.ts'
 

@@ -16,13 +16,13 @@ import { ask } from '../daemon.ts'
 import {
   assertAccessible,
   assertFits,
-  HOSTILE,
   onDemand,
   saveScreenshot,
   skip,
   visitor,
   type Visitor,
 } from './browser.ts'
+import { HOSTILE } from './hostile-names.ts'
 import { styleSheet } from './site.ts'
 
 const OWNER = 'acc_01k9zq3v5w8x2y4z6a8b0c2d4e'

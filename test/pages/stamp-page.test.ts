@@ -15,8 +15,6 @@ import {
   assertAccessible,
   assertFits,
   dropFile,
-  HOSTILE,
-  HOSTILE_NAMES,
   onDemand,
   saveScreenshot,
   skip,
@@ -24,6 +22,7 @@ import {
   visitor,
   type Visitor,
 } from './browser.ts'
+import { HOSTILE, HOSTILE_NAMES } from './hostile-names.ts'
 import { startSite, type Site } from './site.ts'
 import { stampOn } from './stamps.ts'
 

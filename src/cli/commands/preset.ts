@@ -15,8 +15,8 @@ import {
   secondsField,
   textField,
 } from '../option-fields.ts'
-import { brief } from '../../api/name-text.ts'
-import { shown, typedName } from '../table.ts'
+import { brief, inQuotes } from '../../api/name-text.ts'
+import { typedName } from '../table.ts'
 
 const yes = (is: boolean) => (is ? 'yes' : '')
 
@@ -122,6 +122,6 @@ Makes a preset the default. Every new connection uses the default preset, unless
     }
     const preset = await withApi((api) => byId('preset', () => api.presets.setDefault({ id })))
     print(preset, [])
-    say(`"${shown(preset.name)}" is the default preset now.`)
+    say(`${inQuotes(preset.name)} is the default preset now.`)
   },
 }

@@ -1,3 +1,4 @@
+import { inQuotes } from '../../api/name-text.ts'
 import {
   createCommand,
   deleteCommand,
@@ -7,7 +8,6 @@ import {
 } from '../collection.ts'
 import type { Command } from '../command.ts'
 import { eitherField, flagField, textField } from '../option-fields.ts'
-import { shown } from '../table.ts'
 
 export const tagList = listCommand({
   help: 'Lists your tags, newest first, each with the number of your connections that have it.',
@@ -57,7 +57,7 @@ export const tagAssign: Command = {
   async run({ args: [id = '', cid = ''], called, withApi, print, say }) {
     const connection = await withApi((api) => api.tags.assign({ id, cid }))
     print(connection, [])
-    say(`"${shown(connection.name)}" has the tag ${called(id)}.`)
+    say(`${inQuotes(connection.name)} has the tag ${called(id)}.`)
   },
 }
 

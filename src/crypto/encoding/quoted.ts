@@ -8,6 +8,10 @@
  */
 export const UNSHOWABLE = String.raw`\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069`
 
+/** Returns an expression for the characters that must not be displayed. */
+export const unshowable = (): RegExp => (unshowableMade ??= new RegExp(`[${UNSHOWABLE}]`, 'gu'))
+let unshowableMade: RegExp | undefined
+
 /**
  * Returns an expression for the characters to escape in JSON. It excludes line feeds: in JSON they
  * occur only between lines, never unescaped in a string.
@@ -33,20 +37,36 @@ export const printableJson = (value: unknown, indent?: number): string =>
 export const inMessage = (text: string): string =>
   printableJson(text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1).toWellFormed()}…`)
 
+/** Returns a text with at most four combining marks in a row: more would cover other lines. */
+export const withFewMarks = (text: string): string =>
+  /^[ -~]*$/.test(text) ? text : text.replace(/(\p{M}{4})\p{M}+/gu, '$1')
+
+/** Returns a text of at most `most` code points, with few combining marks in a row. */
+export function bounded(text: string, most: number): string {
+  // A code point has at most two code units.
+  const start = text.length <= 2 * most ? text : text.slice(0, 2 * most).toWellFormed()
+  const points = Array.from(withFewMarks(start))
+  const isCut = start.length < text.length || points.length > most
+  return isCut ? `${points.slice(0, most - 1).join('')}…` : points.join('')
+}
+
 /** The maximum length of a displayed name in code points. */
 const LONGEST_NAME = 100
 
 /**
- * Returns a foreign name for a page. It has no characters that must not be displayed, at most 100
- * code points, and at most four combining marks in a row, because more would cover other lines.
+ * Returns a foreign name for a page or a sentence. It has no characters that must not be displayed,
+ * at most four combining marks in a row, and at most `most` code points.
  */
-export function displayedName(name: string): string {
-  // A code point has at most two code units.
-  const start = name.slice(0, 2 * LONGEST_NAME).toWellFormed()
-  const shown = start
-    .replace(new RegExp(`[${UNSHOWABLE}]`, 'gu'), '')
-    .replace(/(\p{M}{4})\p{M}+/gu, '$1')
-  const points = Array.from(shown)
-  const isCut = start.length < name.length || points.length > LONGEST_NAME
-  return isCut ? `${points.slice(0, LONGEST_NAME - 1).join('')}…` : shown
-}
+export const displayedName = (name: string, most = LONGEST_NAME): string =>
+  bounded(name.toWellFormed().replace(unshowable(), ''), most)
+
+/**
+ * Returns a foreign text as one line of at most `most` code points, with U+FFFD in place of each
+ * character that must not be displayed.
+ */
+export const oneLine = (text: string, most: number): string =>
+  bounded(text.replace(unshowable(), '\ufffd'), most)
+
+/** Like `displayedName`, but for a text of several lines: line feeds and tabs are kept. */
+export const displayedText = (text: string, most: number): string =>
+  bounded(text.toWellFormed().replace(new RegExp(`(?![\n\t])[${UNSHOWABLE}]`, 'gu'), ''), most)

@@ -4,6 +4,7 @@
  * these functions: `quoted` for a name, `quotedText` for a message, `addressText` for an address.
  * Only feedback is not changed, because the operator wants to read it as it was written.
  */
+import { withFewMarks } from '../../crypto/encoding/quoted.ts'
 import type { Language } from '../../languages/languages.ts'
 
 /** Spaces and characters that are not displayed, including all format characters. */
@@ -14,8 +15,7 @@ const QUOTES = /["<>\u00ab\u00bb\u201c-\u201f\u2039\u203a]/g
 
 /** Returns the text as one line, in a form that mail programs do not turn into a link. */
 const unlinked = (text: string): string =>
-  text
-    .toWellFormed()
+  withFewMarks(text.toWellFormed())
     .replaceAll(SPACES, ' ')
     .replaceAll(QUOTES, "'")
     // This includes full stops, colons and similar characters of other scripts, because some
@@ -89,7 +89,10 @@ export const addressText = (address: string, language = STRAIGHT): string =>
  * not changed to prevent links.
  */
 export const plainName = (text: string): string =>
-  short(text.toWellFormed().replaceAll(SPACES, ' ').replaceAll('"', "'").trim(), STRAIGHT)
+  short(
+    withFewMarks(text.toWellFormed()).replaceAll(SPACES, ' ').replaceAll('"', "'").trim(),
+    STRAIGHT,
+  )
 
 /** Returns a time in UTC, to the minute, for people. `ms`: Unix milliseconds. */
 export const minuteText = (ms: number): string =>

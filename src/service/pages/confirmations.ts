@@ -5,6 +5,7 @@
  */
 import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
+import { displayedName, displayedText } from '../../crypto/encoding/quoted.ts'
 import { type Language, languageOf, messageText } from '../../languages/languages.ts'
 import {
   confirmClaim,
@@ -35,6 +36,9 @@ const page = (frame: Frame, of: { title: string; main: Html; status?: number }):
     </main>`,
     form: true,
   })
+
+/** The longest message of a request, in code points. */
+const LONGEST_MESSAGE = 1000
 
 /** What a page says: a text, and names with values that other people may have written. */
 interface Statement {
@@ -72,10 +76,12 @@ function statementOf(language: Language, of: DisplayedClaim | DisplayedAsk): Sta
       return {
         title: texts.askTitle,
         facts: [
-          [texts.asked, of.owner],
-          [texts.yourName, of.name],
+          [texts.asked, displayedName(of.owner)],
+          [texts.yourName, displayedName(of.name)],
           [texts.yourAddress, of.address],
-          ...(of.message === null ? [] : [[texts.yourMessage, of.message] as const]),
+          ...(of.message === null
+            ? []
+            : [[texts.yourMessage, displayedText(of.message, LONGEST_MESSAGE)] as const]),
         ],
         text: texts.askText,
       }

@@ -7,6 +7,7 @@ import { safeParse } from 'valibot'
 import { email, name, text } from '../../api/fields.ts'
 import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
+import { displayedName } from '../../crypto/encoding/quoted.ts'
 import { type Language, languageOf, messageText } from '../../languages/languages.ts'
 import type { ServiceContext } from '../context.ts'
 import { ask, type Asked, findLink } from '../links/open-link-asks.ts'
@@ -58,20 +59,24 @@ const page = (of: {
 }
 
 const headed = (
-  { title, server, language }: OpenLinkPage,
+  { server, language, ...link }: OpenLinkPage,
   of: { heading?: string; main: Html; status?: number },
 ): Content => {
   const { heading, ...rest } = of
+  const title = displayedName(link.title)
   const { headed: template } = language.messages.openLink
   const whole = heading === undefined ? title : messageText(language, template, { heading, title })
   return page({ ...rest, language, server, title: whole, heading: html`<bdi>${title}</bdi>` })
 }
 
+/** The longest headline of a profile, in code points. */
+const LONGEST_HEADLINE = 200
+
 function rule({ language, owner, headline }: OpenLinkPage): Html {
   const { openLink: texts } = language.messages
   return html`<p class="rule">
     <strong>${messageHtml(language, texts.rule, { owner: personName(owner) })}</strong>
-    ${headline === null ? '' : html`<span class="headline"><bdi>${headline}</bdi></span>`}
+    ${headline === null ? '' : html`<span class="headline"><bdi>${displayedName(headline, LONGEST_HEADLINE)}</bdi></span>`}
     ${texts.caution}
   </p>`
 }

@@ -6,10 +6,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { is } from 'valibot'
 import { email } from '../../../src/api/fields.ts'
+import { UNSHOWABLE } from '../../../src/crypto/encoding/quoted.ts'
 import { LANGUAGES, type ReaderPreferences } from '../../../src/languages/languages.ts'
 import type { OutgoingLetter } from '../../../src/service/mail/mailer.ts'
 import * as fromOthers from '../../../src/service/mail/messages-from-others.ts'
 import * as own from '../../../src/service/mail/messages.ts'
+import { HOSTILE_NAMES } from '../../pages/hostile-names.ts'
 
 const PUBLIC_URL = 'https://accounts.countersign.test'
 const LINK = `${PUBLIC_URL}/confirm/${'x'.repeat(43)}`
@@ -196,6 +198,20 @@ describe('texts of other people in every letter', () => {
         assert.equal(ownLines(letter(text, 'a@b.c')), ownLines(plain), JSON.stringify(text))
     })
   }
+
+  for (const [kind, name] of Object.entries(HOSTILE_NAMES))
+    it(`a name with ${kind} is short, and controls nothing`, () => {
+      for (const [letter, make] of letters) {
+        // The operator gets feedback unchanged.
+        if (letter.startsWith('feedbackMessage')) continue
+        const [mail, plain] = [make(name, 'a@b.c'), make('Ada', 'a@b.c')]
+        assert.doesNotMatch(mail.subject + mail.text, new RegExp(`(?!\\n)[${UNSHOWABLE}]`, 'u'))
+        assert.doesNotMatch(mail.text, /\p{M}{5}/u)
+        assert(mail.text.length < plain.text.length + 3000, `${letter}: ${mail.text.length}`)
+        const most = Math.max(...mail.text.split('\n').map((line) => Array.from(line).length))
+        assert(most < 1000, `${letter}: ${most}`)
+      }
+    })
 
   it('a plain address of another person stays readable', () => {
     for (const address of ['ada@example.org', 'ada.l+x_1@mail.example.org'])

@@ -1,3 +1,4 @@
+import { inQuotes } from '../../../api/name-text.ts'
 import type { Connection, Member } from '../../../api/rest/connections.ts'
 import { AppError } from '../../../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
@@ -192,7 +193,7 @@ const confirm = ({ io }: Invocation, { verb, warning }: Way, target: Target): Pr
         `Nothing was done. To ${verb} the connection without a terminal, add --yes.`,
       )
     io.stderr.write(
-      `You are about to ${verb} "${shown(target.connection.name)}". ${warning(target)}\n`,
+      `You are about to ${verb} ${inQuotes(target.connection.name)}. ${warning(target)}\n`,
     )
     const typed = await prompt.ask(`Type "${verb}" to continue: `)
     if (typed !== verb) throw new AppError('invalid_state', 'Nothing was done.')
@@ -216,7 +217,7 @@ const ending = (way: Way, help: string): Command => ({
     if (options['yes'] !== true) await confirm(invocation, way, target)
     await withApi((api) => way.carryOut(api, target))
     print({ id, state: way.state }, [])
-    say(`${way.verb === 'leave' ? 'Left' : 'Deleted'} "${shown(target.connection.name)}".`)
+    say(`${way.verb === 'leave' ? 'Left' : 'Deleted'} ${inQuotes(target.connection.name)}.`)
   },
 })
 

@@ -1,5 +1,5 @@
 import { every } from '../../../api/cursor.ts'
-import { calledOf } from '../../../api/name-text.ts'
+import { calledOf, inQuotes } from '../../../api/name-text.ts'
 import type { Connection, Member } from '../../../api/rest/connections.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
@@ -15,7 +15,6 @@ import {
   textField,
   valuesOf,
 } from '../../option-fields.ts'
-import { shown } from '../../table.ts'
 import { when, whenOr } from '../../times.ts'
 import { TIMEOUT_HELP, WAIT_OPTIONS, patienceOf } from '../../wait.ts'
 import { afterWords, wordsLine, inviteeOf } from './first-contact.ts'
@@ -276,7 +275,7 @@ next sync. This command does not wait for that.`,
     const after = await withApi((api) => byId('connection', () => api.rosters.rotate({ id })))
     print(after, [])
     say(
-      `"${shown(after.name)}" has a new secret (epoch ${after.epoch}). The other members get it within seconds if their devices are connected, or else at their next sync. Until then, their words do not verify here.`,
+      `${inQuotes(after.name)} has a new secret (epoch ${after.epoch}). The other members get it within seconds if their devices are connected, or else at their next sync. Until then, their words do not verify here.`,
     )
   },
 }

@@ -9,7 +9,7 @@ import { requireNew, writeNew } from '../../new-file.ts'
 import { reachRow } from '../../labels.ts'
 import { idField, secondsField, textField } from '../../option-fields.ts'
 import { blackAndWhite } from '../../output.ts'
-import { shown, typedName } from '../../table.ts'
+import { typedName } from '../../table.ts'
 import { when, whenOr } from '../../times.ts'
 
 export const guestList = listCommand({
@@ -185,7 +185,7 @@ passes through the account server only if you use this command.
     })
     print(guest, [])
     say(
-      `The link of ${inQuotes(shown(guest.label))} was sent. It is valid until ${when(guest.expires_at)}.`,
+      `The link of ${inQuotes(guest.label)} was sent. It is valid until ${when(guest.expires_at)}.`,
     )
   },
 }

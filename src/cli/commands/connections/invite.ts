@@ -1,4 +1,4 @@
-import { calledOf } from '../../../api/name-text.ts'
+import { calledOf, inQuotes } from '../../../api/name-text.ts'
 import type { Connection } from '../../../api/rest/connections.ts'
 import type { Invitation } from '../../../api/rest/invitations.ts'
 import { AppError, EXIT } from '../../../errors.ts'
@@ -211,7 +211,7 @@ const answer = (of: {
   },
 })
 
-const named = ({ connection_name }: Invitation) => `"${shown(connection_name)}"`
+const named = ({ connection_name }: Invitation) => inQuotes(connection_name)
 
 /**
  * Returns whether the user is in the connection.

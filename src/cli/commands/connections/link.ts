@@ -1,3 +1,4 @@
+import { inQuotes } from '../../../api/name-text.ts'
 import type { OpenLink, OpenLinkRequest } from '../../../api/rest/open-links.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
@@ -162,7 +163,7 @@ const answer = (of: {
 })
 
 const whoOf = ({ requester }: OpenLinkRequest) =>
-  `${shown(requester.display_name)} <${shown(requester.email)}>`
+  `${inQuotes(requester.display_name)} <${shown(requester.email)}>`
 
 export const linkApprove = answer({
   help: `

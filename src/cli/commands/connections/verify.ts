@@ -21,7 +21,7 @@ function describeMatch({ kind, profile, stamp, match }: PublicMatch): string {
   if (kind === 'account') {
     const { handle = null, headline = null } = profile ?? {}
     const about = [handle, headline === null ? null : inQuotes(headline)].filter(Boolean).join(', ')
-    return `The public code of ${profile?.display_name}${about && ` (${about})`}, account ${profile?.id}. Only the account server vouches for this.`
+    return `The public code of ${inQuotes(profile?.display_name ?? '')}${about && ` (${about})`}, account ${profile?.id}. Only the account server vouches for this.`
   }
   if (kind === 'stamp')
     return `A stamp by ${stamp?.issuer} of ${whenOr('', stamp?.signed_at ?? null)}. The words alone prove nothing. Check the stamp at ${stamp?.verification_url}`

@@ -1,4 +1,5 @@
 /** What `--wait` shows for an invitation: how far it is on the way to words that can be used. */
+import { inQuotes } from '../../../api/name-text.ts'
 import type { Connection } from '../../../api/rest/connections.ts'
 import type { Invitation, Party } from '../../../api/rest/invitations.ts'
 import type { ContactWords } from '../../../api/rest/first-contacts.ts'
@@ -148,9 +149,10 @@ function waitAsInviter(
     connection: () => seen,
     async look() {
       const connection = await connectionOrNull(api, id)
-      if (connection === null) return refused(`You are not a member of "${name}" any more.`)
+      if (connection === null) return refused(`You are not a member of ${inQuotes(name)} any more.`)
       seen = connection
-      if (connection.state === 'ended') return refused(`"${name}" was ended for all members.`)
+      if (connection.state === 'ended')
+        return refused(`${inQuotes(name)} was ended for all members.`)
       const { sent } = await api.invitations.list({})
       for (const one of sent) if (one.connection_id === id && of.isMine(one)) known.set(one.id, one)
       const all = [...known.values()].map((one) => progressOf(one, connection))

@@ -9,8 +9,7 @@ import {
 } from '../../collection.ts'
 import type { Api, Command } from '../../command.ts'
 import { eitherField, flagField, textField } from '../../option-fields.ts'
-import { brief } from '../../../api/name-text.ts'
-import { shown } from '../../table.ts'
+import { brief, inQuotes } from '../../../api/name-text.ts'
 
 export const groupList = listCommand({
   help: 'Lists the groups of the current organisation, newest first, each with the number of its members.',
@@ -72,7 +71,7 @@ const change = (help: string, changeOf: (api: Api) => Change): Command => ({
       byId('group', () => changeOf(api)({ id, body: { member_ids } })),
     )
     print(group, [])
-    say(`"${shown(group.name)}" has ${counted(group.member_count)}.`)
+    say(`${inQuotes(group.name)} has ${counted(group.member_count)}.`)
   },
 })
 

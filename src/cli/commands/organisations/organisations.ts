@@ -1,9 +1,10 @@
+import { inQuotes } from '../../../api/name-text.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'
 import { itemAnswer } from '../../collection.ts'
 import { type Api, type Command, UsageError } from '../../command.ts'
 import { printLabelled } from '../../labels.ts'
-import { shown, table, typedName } from '../../table.ts'
+import { table, typedName } from '../../table.ts'
 
 /** Returns the number of active members of the current organisation; null if it is not known. */
 async function memberCount(api: Api): Promise<number | null> {
@@ -93,7 +94,7 @@ Your other devices keep their own choice. The choice lasts until the device sign
     say(
       active === undefined
         ? 'This device has no current organisation now.'
-        : `The current organisation of this device is now "${shown(active.name)}". Your role: ${active.role}.`,
+        : `The current organisation of this device is now ${inQuotes(active.name)}. Your role: ${active.role}.`,
     )
   },
 }

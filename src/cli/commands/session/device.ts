@@ -1,4 +1,5 @@
 /** The commands for the account's devices and their sessions. */
+import { inQuotes } from '../../../api/name-text.ts'
 import { every } from '../../../api/cursor.ts'
 import { APPROVAL_WARNING } from '../../../api/local/index.ts'
 import type { Device } from '../../../api/rest/account.ts'
@@ -83,15 +84,15 @@ async function chosen({ io, withApi }: Invocation, prompt: Prompt): Promise<stri
 }
 
 const printedOnce = (name: string) => ({
-  waiting: `Waiting for "${name}", at most 15 minutes. Run "countersignd login" on that device.`,
-  answered: `"${name}" still shows the words of an earlier attempt. Press Enter there, or run "countersignd login" there again.`,
+  waiting: `Waiting for ${name}, at most 15 minutes. Run "countersignd login" on that device.`,
+  answered: `${name} still shows the words of an earlier attempt. Press Enter there, or run "countersignd login" there again.`,
   revealing: null,
 })
 
 /** Begins an approval, waits until the new device's words can be typed, and returns its name. */
 async function ready(api: Api, { io, pause }: Invocation, id: string): Promise<string> {
   let seen = await api.approvals.begin({ id })
-  const name = shown(seen.device_name)
+  const name = inQuotes(seen.device_name)
   for (let printed: string | null = null; seen.state !== 'ready';) {
     const says = printedOnce(name)[seen.state]
     if (says !== null && says !== printed) io.stderr.write(`${says}\n`)
@@ -113,7 +114,7 @@ const ASKED_AGAIN: readonly unknown[] = ['word_count', 'unknown_word', 'validati
 async function approved(api: Api, { io }: Invocation, prompt: Prompt, id: string, name: string) {
   io.stderr.write(`${APPROVAL_WARNING}\n`)
   for (;;) {
-    const words = await prompt.ask(`Four words that "${name}" shows: `)
+    const words = await prompt.ask(`Four words that ${name} shows: `)
     if (words === null)
       throw new AppError(
         'invalid_state',
@@ -131,19 +132,19 @@ async function approved(api: Api, { io }: Invocation, prompt: Prompt, id: string
 
 /** Looks how far a device is that was approved here. */
 async function lookAtDevice(api: Api, id: string, name: string): Promise<Look> {
-  const approved = `You approved "${name}". The four words of this device must be typed on it.`
+  const approved = `You approved ${name}. The four words of this device must be typed on it.`
   try {
     const { state, unsealed } = await api.approvals.read({ id })
     if (state === 'pending') return { steps: [approved], usable: null, refusal: null }
-    const steps = [approved, `"${name}" is signed in.`]
+    const steps = [approved, `${name} is signed in.`]
     const usable =
       unsealed === 0
-        ? `The secrets of all connections are sealed to "${name}". Words can be used on it as soon as it has synced.`
+        ? `The secrets of all connections are sealed to ${name}. Words can be used on it as soon as it has synced.`
         : null
     return { steps, usable, refusal: null }
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'not_found')) throw error
-    const refusal = `"${name}" does not belong to the account any more. It was declined or revoked, or it revoked itself because other words were typed on it. To add it, sign in on it again: "countersignd login".`
+    const refusal = `${name} does not belong to the account any more. It was declined or revoked, or it revoked itself because other words were typed on it. To add it, sign in on it again: "countersignd login".`
     return { steps: [], usable: null, refusal }
   }
 }
@@ -160,7 +161,7 @@ function waitForDevice(
   if (invocation.json) invocation.io.stderr.write(`${made.words}\n`)
   return waitUntilUsable(invocation, api, {
     ...terms,
-    look: () => lookAtDevice(api, id, made.device_name),
+    look: () => lookAtDevice(api, id, inQuotes(made.device_name)),
     later: 'device list',
     answer: () => ({ id, ...made }),
   })
@@ -203,7 +204,7 @@ operator of the account server.`,
       return withApi(async (api, hasDaemon) => {
         const name = await byId('device', () => ready(api, invocation, id))
         const made = await approved(api, invocation, prompt, id, name)
-        say(`Almost done. Now type these four words on "${shown(made.device_name)}":`)
+        say(`Almost done. Now type these four words on ${inQuotes(made.device_name)}:`)
         if (patienceMs === null || !json)
           printLabelled(
             invocation,
