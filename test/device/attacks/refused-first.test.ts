@@ -16,6 +16,8 @@ import { connected, type DeviceUser, verifies, worldOf } from '../../world/world
 async function assertUnused(user: DeviceUser, id: string, words: string): Promise<void> {
   assert(user.device().vault.has(id))
   assert.equal(user.words(id), null)
+  const { message } = await rejects('secret_unavailable', connections.code({ id }, at(user)))
+  assert.match(message, /^Data from the account server for "Bank" was refused/)
   const { verified, conclusive, reasons } = await user.hears(words)
   assert.deepEqual([verified, conclusive, reasons], [false, false, ['secret_missing']])
   const { secret_here } = await connections.read({ id }, at(user))
