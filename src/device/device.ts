@@ -171,7 +171,7 @@ export function openDevice(options: {
   let approver: Promise<Approver> | null = null
   const loadApprover = async (): Promise<Approver> => {
     const { newApprover } = await import('./approval/approver.ts')
-    return newApprover({ identity, state, codes, now, requireSession })
+    return newApprover({ identity, state, codes, vault, now, requireSession })
   }
   const firstContacts = newFirstContacts({ device: () => device, account, log })
   const device: LocalDevice = {

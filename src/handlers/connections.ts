@@ -10,6 +10,7 @@ import type { LocalDevice } from '../device/device.ts'
 import { dropDeparted } from '../device/logs/deleted-members.ts'
 import { dropHoldUps } from '../device/logs/hold-ups.ts'
 import { AppError } from '../errors.ts'
+import { hasEpoch } from '../state/connections.ts'
 import { derived } from '../state/derived.ts'
 import type { State } from '../state/state.ts'
 import { type Handlers, keeperOf } from './context.ts'
@@ -35,7 +36,8 @@ function allDecorated(
   return connections.map((connection) => ({
     ...connection,
     members: named(connection.members),
-    secret_here: device.vault.has(connection.id),
+    secret_here:
+      device.vault.has(connection.id) && hasEpoch(device.state.connections.get(connection.id)),
     replaced_by: replaced.get(connection.id) ?? null,
   }))
 }

@@ -18,6 +18,7 @@ export type Hold = 'rotation_pending' | 'roster_forked' | 'ended'
 export interface ConnectionRow {
   readonly id: string
   readonly name: string
+  /** 0 if the connection was refused when this device first listed it. */
   readonly epoch: number
   /** Hash of the roster entry that opened the epoch. */
   readonly head: Uint8Array
@@ -28,9 +29,12 @@ export interface ConnectionRow {
 
 const COLUMNS = 'id, name, epoch, head, members, hold, updated_at'
 
+/** Checks whether this device has stored an epoch of a connection. */
+export const hasEpoch = (row: ConnectionRow | null): row is ConnectionRow =>
+  row !== null && row.epoch > 0
+
 /** Checks whether words of a connection verify if its secret is here. */
-const isLive = (row: ConnectionRow | null): boolean =>
-  row !== null && row.hold === null && row.epoch > 0
+const isLive = (row: ConnectionRow | null): boolean => hasEpoch(row) && row.hold === null
 
 /**
  * Returns the statements for the connection rows.
@@ -120,8 +124,8 @@ export function connectionRows(
     if (before === null) append('connection.added', of)
     else if (before.name !== after.name)
       append('connection.renamed', { ...of, previous_name: before.name })
-    // A connection that was refused when it was first seen has epoch 0 and no members.
-    if (before !== null && before.epoch > 0) {
+    // A connection that was refused when it was first seen has no members.
+    if (hasEpoch(before)) {
       if (before.epoch !== after.epoch) append('connection.rekeyed', { ...of, epoch: after.epoch })
       reportMembers(before, after)
     }

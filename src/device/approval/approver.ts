@@ -165,7 +165,7 @@ const sentOf = ({ commitment, answer: { nonce, seq, head } }: NonNullable<Open['
  * @param of the device; `now` returns Unix milliseconds
  */
 export function newApprover(
-  of: Pick<DeviceContext, 'identity' | 'state' | 'codes' | 'now' | 'requireSession'>,
+  of: Pick<DeviceContext, 'identity' | 'state' | 'codes' | 'vault' | 'now' | 'requireSession'>,
 ): Approver {
   const { identity, state, now } = of
   let open: Open | null = null

@@ -28,6 +28,7 @@ export interface Subject {
   readonly id: string
   readonly bytes: Uint8Array
   readonly name: string
+  /** 0 for a connection that was refused when this device first listed it. */
   readonly epoch: number
   readonly head: Uint8Array
   readonly hold: Hold | null
@@ -106,10 +107,12 @@ function readGuest({ guests }: State, account: string, id: string): Subject | nu
 /**
  * Returns a subject's code key, which the caller must wipe. A damaged record counts as a missing
  * secret, so that the other subjects can still be checked.
- * @returns null if the secret is not on this device
+ * @returns null if the secret or the epoch is not on this device
  * @throws AppError keychain_locked, not_signed_in
  */
 export function readCodeKey(vault: Vault, subject: Subject): Uint8Array | null {
+  // After a crash, the secret can be here before the connection was stored.
+  if (subject.epoch === 0) return null
   const key = vault.find(subject.id)
   if (key === null) return null
   const { kind, bytes, epoch, head } = subject

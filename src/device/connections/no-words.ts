@@ -40,6 +40,12 @@ function heldUpBy({ state, identity, now }: Asking, known: KnownRoster | null, i
     .join('')
 }
 
+const neverAccepted = (name: string) =>
+  new AppError(
+    'secret_unavailable',
+    `Data from the account server for ${inQuotes(name)} was refused, so this device has no words for it. "countersignd sync" fetches the data again, and shows the reason if it is refused again.`,
+  )
+
 const rotationPending = (id: string, more: string) =>
   invalidState(
     'rotation_pending',
@@ -182,9 +188,11 @@ async function waiting(device: Asking, account: Account, id: string, known: Know
  *   server
  */
 export async function noWords(device: Asking, account: Account, id: string): Promise<AppError> {
-  const hold = device.state.connections.get(id)?.hold ?? null
+  const row = device.state.connections.get(id)
+  const hold = row?.hold ?? null
   if (hold === 'roster_forked') return forkedError(device.state, device.identity.account, id)
   if (hold === 'ended') return connectionEnded()
+  if (row?.epoch === 0) return neverAccepted(row.name)
   const known = rememberedRoster(device.state, id)
   const due =
     known === null

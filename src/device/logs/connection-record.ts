@@ -4,6 +4,7 @@
  */
 import type { Connection } from '../../api/rest/connections.ts'
 import { ZERO_HEAD } from '../../crypto/code.ts'
+import { keyCommitment } from '../../crypto/logs/roster-form.ts'
 import { isHeld, readRosterEntry, type Roster } from '../../crypto/logs/roster.ts'
 import type { RefusalReason } from '../../crypto/refusal.ts'
 import type { ConnectionRow, Hold, NamedMember } from '../../state/connections.ts'
@@ -11,6 +12,7 @@ import type { State } from '../../state/state.ts'
 import type { Codes } from '../codes/codes.ts'
 import type { Identity } from '../identity/identity.ts'
 import { rememberedLog } from '../identity/key-log-cache.ts'
+import type { Vault } from '../identity/vault.ts'
 import { presentMembers } from './deleted-members.ts'
 import { dropOpening } from './openings.ts'
 import { returnedIn } from './returned.ts'
@@ -21,6 +23,7 @@ import { type KnownRoster, rememberedRoster } from './roster-cache.ts'
 interface Keeping {
   readonly state: State
   readonly codes: Codes
+  readonly vault: Vault
   readonly identity: Pick<Identity, 'account'>
 }
 
@@ -109,8 +112,19 @@ export function keepRoster(device: Keeping, known: KnownRoster): void {
   if (row === null) return
   const members = pinned(state, presentMembers(state, known.roster), [])
   const updated = { ...row, epoch, head, members, hold: holdOf(device, known) }
-  state.connections.put(updated)
+  state.transaction(() => {
+    // A request that failed can have stored a roster with a new epoch before its secret was here.
+    if (row.epoch !== epoch) dropOtherSecret(device, known.roster)
+    state.connections.put(updated)
+  })
   codes.putConnection(updated)
+}
+
+/** Deletes the secret of a connection if it is not the current epoch's. */
+function dropOtherSecret({ vault }: Keeping, { connection, epoch, kCommit }: Roster): void {
+  const k = vault.find(connection)
+  if (k === null || keyCommitment(connection, epoch, k) !== kCommit) vault.delete(connection)
+  k?.fill(0)
 }
 
 /**

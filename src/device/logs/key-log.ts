@@ -31,7 +31,10 @@ import { keepSealKeys } from '../identity/seal-keys.ts'
  * What is needed to store key logs. `requireSession` throws AppError not_signed_in after a
  * sign-out.
  */
-export type Remembering = Pick<DeviceContext, 'state' | 'codes' | 'identity' | 'requireSession'>
+export type Remembering = Pick<
+  DeviceContext,
+  'state' | 'codes' | 'vault' | 'identity' | 'requireSession'
+>
 
 /**
  * The maximum number of attempts. Each one fails if another device of the account appends first.

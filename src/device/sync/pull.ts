@@ -12,6 +12,7 @@ import type { SyncReport } from '../../api/rest/sync.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { AppError, type ErrorCode } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { hasEpoch } from '../../state/connections.ts'
 import type { State } from '../../state/state.ts'
 import type { Codes } from '../codes/codes.ts'
 import { dismissed } from '../connections/ignored-connections.ts'
@@ -283,10 +284,11 @@ export function newPull(of: {
    * no later change.
    */
   function isWhole(id: string): boolean {
-    const hold = state.connections.get(id)?.hold
+    const row = state.connections.get(id)
+    const hold = row?.hold
     // A fork is permanent, and the user was already informed. The account server has no secret for
     // a connection that was ended.
-    return hold === 'roster_forked' || hold === 'ended' || vault.has(id)
+    return hold === 'roster_forked' || hold === 'ended' || (hasEpoch(row) && vault.has(id))
   }
 
   /** Checks whether this device has a listed connection in its newest state. */

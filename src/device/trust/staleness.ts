@@ -6,7 +6,7 @@ import type { DeviceContext } from '../context.ts'
 /** The parts of a device that the trust modules use. */
 export type Trusting = Pick<
   DeviceContext,
-  'state' | 'codes' | 'identity' | 'now' | 'requireSession'
+  'state' | 'codes' | 'vault' | 'identity' | 'now' | 'requireSession'
 >
 
 /** A trust card's account, and the account server's hint that its keys changed. */

@@ -81,8 +81,9 @@ function laptopOver(server: Place, name: string, parts: Parts) {
   let approver: Approver | null = null
   function approverHere(): Approver {
     const identity = deviceSession.identity() as Identity
-    const codes = openCodes(state, openVault(keychain, state.secrets), identity.account)
-    return newApprover({ identity, state, codes, now, requireSession: () => undefined })
+    const vault = openVault(keychain, state.secrets)
+    const codes = openCodes(state, vault, identity.account)
+    return newApprover({ identity, state, codes, vault, now, requireSession: () => undefined })
   }
   const names = { display_name: 'Ada', device_name: name, platform: 'linux' } as const
   const flow: SignInFlow = newSignIn({
