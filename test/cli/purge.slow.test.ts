@@ -150,7 +150,9 @@ describe('a purge', () => {
       const letters = readdirSync(mail)
       // As if another folder replaced it between the check and the removal.
       chownSync(mail, 0, 0)
-      await assert.rejects(purged(stateDir), { message: /^As user 65534, .*permissions of "mail" do not allow this/ })
+      await assert.rejects(purged(stateDir), {
+        message: /^As user 65534, .*permissions of "mail" do not allow this/,
+      })
       assert.deepEqual(readdirSync(mail), letters)
     })
 

@@ -22,7 +22,11 @@ const nameAt = (now: number) =>
  * a relay, and for trials. The files contain codes, so only their owner can read them. The folder
  * is created for the first message. A file appears under its name only when it is complete.
  */
-async function mailToFiles(of: { dir: string; from: string; now: () => number }): Promise<MailSender> {
+async function mailToFiles(of: {
+  dir: string
+  from: string
+  now: () => number
+}): Promise<MailSender> {
   const { createTransport } = await import('nodemailer')
   const { dir, from, now } = of
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
