@@ -1,5 +1,5 @@
 import { reachableFrom } from '../../api/reachable.ts'
-import { EXIT } from '../../errors.ts'
+import { EXIT, StartError } from '../../errors.ts'
 import { type Command, UsageError } from '../command.ts'
 import { checkPublication } from '../publish/check.ts'
 import { PROXIES, recipeFor } from '../publish/recipes.ts'
@@ -61,12 +61,13 @@ The exit code is 13 if no daemon runs.`,
     if (host !== undefined && !/^[a-z0-9.-]+$/i.test(String(host)))
       throw new UsageError(`--host: "${host}" is not a host name, such as ${EXAMPLE_HOST}.`)
   },
-  run: ({ args: [proxy], options: { check, host }, withApi, print, io }) =>
+  run: ({ args: [proxy], options: { check, host }, withApi, print }) =>
     withApi(async (api, hasDaemon) => {
-      if (!hasDaemon) {
-        io.stderr.write('The daemon is not running. Start it first: countersignd serve\n')
-        return EXIT.noDaemon
-      }
+      if (!hasDaemon)
+        throw new StartError(
+          'noDaemon',
+          'The daemon is not running. Start it first: countersignd serve',
+        )
       const { url, account_address: local } = await api.publication.read({})
       if (proxy !== undefined) {
         const recipe = recipeFor(proxy, {
