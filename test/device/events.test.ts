@@ -130,6 +130,7 @@ describe('connections', () => {
     assert.deepEqual(await during(ada, removal), [
       ['connection.rekeyed', { ...bank(id), epoch: 2 }],
       ['member.left', { ...member, display_name: 'Robert' }],
+      ['connection.ready', bank(id)],
     ])
     const gone = { connection_id: id, name: 'ada' }
     assert.deepEqual(await during(bob, () => bob.sync()), [['connection.removed', gone], synced()])
@@ -163,6 +164,7 @@ describe('connections', () => {
     const rotation = () => rotateNow(ada.device(), ada.account(), id)
     assert.deepEqual(await during(ada, rotation), [
       ['connection.rekeyed', { ...bank(id), epoch: 2 }],
+      ['connection.ready', bank(id)],
     ])
     const there = { connection_id: id, name: 'ada' }
     assert.deepEqual(await during(bob, () => bob.sync()), [
