@@ -357,17 +357,20 @@ describe('stopping the daemon', () => {
 })
 
 describe('the message at the start', () => {
-  it('has three commands that work when copied', async (t) => {
-    const daemon = await start(['serve'], freshFolder(t), {}, 'the words on that page.\n')
+  it('names commands that exist, and one that makes a token', async (t) => {
+    const stateDir = freshFolder(t)
+    const daemon = await start(['serve'], stateDir, { SVC_ACCOUNT_PORT: '0' }, '--scope write\n')
     t.after(() => daemon.end('SIGTERM'))
-    const lines = daemon.stdout.match(/(?<=^ {2}).*$/gm) ?? []
-    assert.equal(lines.length, 3, daemon.stdout)
-    const { code, stdout, stderr } = await exec('/bin/sh', ['-ec', lines.join('\necho\n')])
-    assert.equal(code, 0, stderr)
-    const [, guestAnswer = '', verifyAnswer = ''] = stdout.split('\n')
-    const { url } = JSON.parse(guestAnswer) as { url: string }
-    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+\/g\/gst_\w+#[\w-]{43}$/)
-    assert.equal((JSON.parse(verifyAnswer) as { conclusive: boolean }).conclusive, true)
+    const lines = [...daemon.stdout.matchAll(/countersignd ((?:[\w-]+ ?)+?)(?: {2,}|$)/gm)]
+    const commands = lines.map(([, command = '']) => command.trim().split(' '))
+    assert.equal(commands.length, 4, daemon.stdout)
+    for (const [first = '', ...rest] of commands) {
+      const words = first === 'token' || first === 'guest' ? [first, rest[0] ?? ''] : [first]
+      const { code, stderr } = await countersignd([...words, '--help'], stateDir)
+      assert.equal(code, 0, stderr)
+    }
+    const made = await countersignd(commands.at(-1) ?? [], stateDir)
+    assert.match(made.stdout, /^cs_[\w-]+\n$/)
   })
 })
 

@@ -162,7 +162,10 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
           'each line is marked',
           'Hello Bob,\r\n\r\nit is me.',
           null,
-          [/Their message:\n {4}\| Hello Bob,\n {4}\| it is me\.\nPeople in/, /valid for 14 days/],
+          [
+            /Their message:\n {4}\| Hello Bob,\n {4}\| it is me\.\n\nCountersign is/,
+            /valid for 14 days/,
+          ],
         ],
         [
           'without links, tags or direction marks',
@@ -178,7 +181,7 @@ export function presetUsesSuite(engine: string, { newPlace }: Engine): void {
           'no more than 20 lines',
           'line\n'.repeat(200),
           90_000,
-          [/(?: {4}\| line\n){20} {4}\| …\nPeople/, /valid for 25 hours/],
+          [/(?: {4}\| line\n){20} {4}\| …\n\nCountersign/, /valid for 25 hours/],
         ],
         [
           'long words are split, other words are kept whole',
