@@ -370,7 +370,7 @@ describe('the message at the start', () => {
       assert.equal(code, 0, stderr)
     }
     const made = await countersignd(commands.at(-1) ?? [], stateDir)
-    assert.match(made.stdout, /^cs_[\w-]+\n$/)
+    assert.match(made.stdout, /^csd_[\w-]+\n$/)
   })
 })
 
