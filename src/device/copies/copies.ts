@@ -258,6 +258,25 @@ export function newCopies(of: {
     return dropped.toSorted((a, b) => b.at - a.at).slice(0, MOST_RENEWED)
   }
 
+  let filling: Promise<void> | null = null
+  async function fillAll(account: Account): Promise<void> {
+    const oldest = now() - FILLED_MS
+    for (const { group, name } of FILLED) {
+      const route = `${group}.${name}`
+      const input = pageOfAll(group, name)
+      const known = find(route, {}) ?? find(route, input)
+      if (rejected.has(route) || (known !== null && known.at > oldest)) continue
+      try {
+        await callsOf(account)[group]?.[name]?.(input)
+      } catch (cause) {
+        log('debug', 'an answer was not copied', { route, cause })
+        // A machine account, for example, has no addresses. Other errors may pass.
+        if (toAppError(cause).code !== 'forbidden') return
+        rejected.add(route)
+      }
+    }
+  }
+
   return {
     begin(group, name) {
       if (!isCopied(group, name)) return null
@@ -304,23 +323,8 @@ export function newCopies(of: {
       return value
     },
 
-    async fill(account) {
-      const oldest = now() - FILLED_MS
-      for (const { group, name } of FILLED) {
-        const route = `${group}.${name}`
-        const input = pageOfAll(group, name)
-        const known = find(route, {}) ?? find(route, input)
-        if (rejected.has(route) || (known !== null && known.at > oldest)) continue
-        try {
-          await callsOf(account)[group]?.[name]?.(input)
-        } catch (cause) {
-          log('debug', 'an answer was not copied', { route, cause })
-          // A machine account, for example, has no addresses. Other errors may pass.
-          if (toAppError(cause).code !== 'forbidden') return
-          rejected.add(route)
-        }
-      }
-    },
+    // Syncs can follow each other faster than the copies are made.
+    fill: (account) => (filling ??= fillAll(account).finally(() => (filling = null))),
 
     clear() {
       stored.clear()
