@@ -19,7 +19,7 @@ export const isGap = (item: EventItem): item is Exclude<EventItem, LoggedEvent> 
   item.type === STREAM_EVENT.gap
 
 /** Where to begin, and which types to read. */
-export type EventQuery = Pick<Parameters<Api['events']['follow']>[0], 'since' | 'types'>
+type EventQuery = Pick<Parameters<Api['events']['follow']>[0], 'since' | 'types'>
 
 /** Reads a page of events. */
 async function read(api: Api, query: EventQuery & { wait: number }) {

@@ -1,5 +1,5 @@
 /** Formats tables for terminals. Control characters in texts from other sources are replaced. */
-import { beginningOf } from '../api/naming/beginnings.ts'
+import { beginningOf, isWholeId } from '../api/naming/beginnings.ts'
 import { oneLine, unshowable } from '../crypto/encoding/quoted.ts'
 import type { Io } from './command.ts'
 
@@ -40,8 +40,6 @@ async function widthFor(texts: readonly string[]): Promise<(text: string) => num
   return (text) => stringWidth(text)
 }
 
-const WHOLE_ID = /^[a-z]{3}_[0-9a-z]{26}$/
-
 /** The characters of an id that contain its time. An id that is not listed seldom has the same. */
 const TIME_LENGTH = 10
 
@@ -55,7 +53,7 @@ function withBeginnings(rows: readonly (readonly string[])[]): string[][] {
     const neighbours = [sorted[at - 1], sorted[at + 1]].filter((one) => one !== undefined)
     return beginningOf(id, neighbours, TIME_LENGTH)
   }
-  return rows.map(([id = '', ...more]) => [WHOLE_ID.test(id) ? short(id) : id, ...more])
+  return rows.map(([id = '', ...more]) => [isWholeId(id) ? short(id) : id, ...more])
 }
 
 /**

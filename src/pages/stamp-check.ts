@@ -4,12 +4,17 @@
  */
 import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { PublicJwk } from '../crypto/jose/jwk.ts'
-import { entryHash } from '../crypto/jose/jws.ts'
 import { Refusal, type RefusalReason } from '../crypto/refusal.ts'
 import { comparableName } from '../crypto/encoding/display-names.ts'
 import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
 import { verifyProfile } from '../crypto/logs/profile.ts'
-import { type StampFacts, type StampFile, type StampPayload, verifyStamp } from '../crypto/stamp.ts'
+import {
+  type StampFacts,
+  type StampFile,
+  type StampPayload,
+  stampFragment,
+  verifyStamp,
+} from '../crypto/stamp.ts'
 import { element } from './element.ts'
 
 /** Why a stamp is rejected: a reason of the check, or a reason of this page. */
@@ -34,9 +39,9 @@ export type StampCheck =
  */
 export function checkStamp(served: ServedStamp, id: string, fragment: string): StampCheck {
   try {
-    const isCut =
-      encodeBase64url(entryHash(served.stamp)).startsWith(fragment) && fragment.length < 43
-    if (!isCut && !names(fragment, served.stamp)) return refused('other_stamp')
+    const whole = stampFragment(served.stamp)
+    const isCut = fragment !== whole && whole.startsWith(fragment)
+    if (!isCut && !isSame(fragment, whole)) return refused('other_stamp')
     const facts = verifyStamp(served, { serverKey: served.receipt_key })
     if (facts.payload.jti !== id) {
       return refused('other_id')
@@ -68,9 +73,10 @@ const UNSEEN = new RegExp(`[${UNSHOWABLE}]`, 'u')
 
 const refused = (reason: StampRefusal): StampCheck => ({ kind: 'refused', reason })
 
-function names(fragment: string, stamp: string): boolean {
+/** Returns whether a fragment has the bytes of the right one. */
+function isSame(fragment: string, right: string): boolean {
   try {
-    return encodeBase64url(decodeBase64url(fragment)) === encodeBase64url(entryHash(stamp))
+    return encodeBase64url(decodeBase64url(fragment)) === right
   } catch {
     return false
   }

@@ -1,4 +1,9 @@
-/** Short forms of ids, which name items as whole ids do. */
+/** Ids of any kind, and their short forms, which name items as whole ids do. */
+
+const WHOLE_ID = /^[a-z]{3}_[0-9a-z]{26}$/
+
+/** Returns whether a text has the form of a whole id. Its prefix and characters are not checked. */
+export const isWholeId = (text: string): boolean => WHOLE_ID.test(text)
 
 /**
  * Returns the shortest beginning of an id that none of the other ids has.

@@ -19,7 +19,7 @@ export const StampFileBody = v.object({
   receipt: v.optional(Jws),
 })
 
-export const AddressProof = v.object({
+const AddressProof = v.object({
   proof: v.pipe(
     v.string(),
     v.description('A MAC of the nonce, which only the replicas of this server can compute.'),

@@ -1,5 +1,6 @@
 /** Replaces names in the arguments of a tool by ids, as the command line does. */
 import { displayedName } from '../../crypto/encoding/quoted.ts'
+import { isWholeId } from '../naming/beginnings.ts'
 import { type NamingTexts, newFinder } from '../naming/finder.ts'
 import type { NamingApi } from '../naming/kinds.ts'
 import { invalid } from '../input.ts'
@@ -14,11 +15,6 @@ const TEXTS: NamingTexts = {
   nameOf: ({ tool, command }) => tool ?? `"countersignd ${command}"`,
   again: 'Call the tool again',
 }
-
-/**
- * The form of an id of any kind. The row decides whether the id is of the right kind and exists.
- */
-const WHOLE_ID = /^[a-z]{3}_[0-9a-z]{26}$/
 
 /**
  * The maximum number of names in a call, which is that of ids in a list. The time to find names
@@ -40,7 +36,8 @@ function namedIn(holder: Args, key: string, argument: IdArgument): Named[] {
   if (Array.isArray(value))
     return Object.keys(value).flatMap((at) => namedIn(value as unknown as Args, at, argument))
   if (typeof value !== 'string' || value === '') return []
-  if (argument.toValue === undefined && WHOLE_ID.test(value)) return []
+  // The row decides whether an id is of the right kind and exists.
+  if (argument.toValue === undefined && isWholeId(value)) return []
   return [{ argument, text: value, put: (id) => void (holder[key] = id) }]
 }
 
@@ -83,7 +80,7 @@ export async function withIds(
       ...(typeof within === 'string' ? { within } : {}),
       isOwnOnly,
     }
-    put(toValue(WHOLE_ID.test(text) ? text : (await finder.find(takes, text, search)).id))
+    put(toValue(isWholeId(text) ? text : (await finder.find(takes, text, search)).id))
   }
   return args
 }

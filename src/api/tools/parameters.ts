@@ -45,7 +45,7 @@ type Before<P, Done extends string = ''> = P extends `${infer Start}/{${infer Na
 const ACCOUNT: Reference = ['person', 'contact', 'handle']
 
 /** The ids in paths, by the part of the path before them. */
-export const IN_PATH: Readonly<Record<Before<Paths>, IdArgument>> = {
+const IN_PATH: Readonly<Record<Before<Paths>, IdArgument>> = {
   '/api/v1/trust-cards': named(
     'person',
     'Name or user_id of a person you follow (acc_…), from trust_cards_list.',

@@ -2,7 +2,7 @@
  * Which lists a write changes. After the write, this device must not show copies from before it.
  */
 
-/** The groups of routes whose answers a write of each group may change. */
+/** The groups of routes with answers that a write of each group may change. */
 const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   connections: ['connections', 'invitations', 'tags'],
   members: ['connections', 'invitations'],
@@ -29,5 +29,5 @@ const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   orgMembers: ['context'],
 }
 
-/** Returns the groups of routes whose answers a write of a group may change. */
+/** Returns the groups of routes with answers that a write of a group may change. */
 export const affectedBy = (group: string): readonly string[] => AFFECTED[group] ?? []

@@ -33,7 +33,7 @@ const MOST_CONFIRMED = 1_000
 /** The maximum number of items in one page of a list. */
 const MOST_ITEMS = 200
 
-/** The rows whose answer is that of another row with an input. */
+/** The rows that answer like another row with an input. */
 const SAME: Readonly<Record<string, { readonly route: string; readonly input: ReadInput }>> = {
   'invitations.pending': { route: 'invitations.list', input: { state: 'pending' } },
 }
@@ -160,7 +160,7 @@ export function newCopies(of: {
   const renewals = new Set<Promise<void>>()
   /** The routes that `fill` does not read, because the account server rejected them. */
   const rejected = new Set<string>()
-  /** The routes whose copies could not be deleted after a write. */
+  /** The routes with copies that could not be deleted after a write. */
   const outdated = new Set<string>()
   const idIn = ({ route, input }: CopyPlace) => `${route} ${input}`
 

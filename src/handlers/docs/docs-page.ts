@@ -6,7 +6,7 @@ import { rest } from '../../api/rest/index.ts'
 import type { Content, Table } from '../../api/route.ts'
 import { restNeed } from '../../auth/scopes.ts'
 import { VERSION } from '../../runtime/version.ts'
-import { type Html, html, ICON, MARK } from '../../service/pages/document.ts'
+import { type Html, headOf, html, MARK } from '../../service/pages/document.ts'
 import type { DocsFile, DocsFiles } from './docs-files.ts'
 
 /**
@@ -129,12 +129,7 @@ export async function docsPage(
   const page = html`<!doctype html>
     <html lang="en">
       <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>Countersign API</title>
-        <link rel="icon" href="${ICON}" />
-        ${files === null ? '' : head(files)}
+        ${headOf('Countersign API')} ${files === null ? '' : head(files)}
       </head>
       <body>
         <div id="list">

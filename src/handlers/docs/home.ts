@@ -3,7 +3,7 @@
  * about the account.
  */
 import type { Content } from '../../api/route.ts'
-import { html, ICON } from '../../service/pages/document.ts'
+import { headOf, html } from '../../service/pages/document.ts'
 import type { DocsHandlers } from '../context.ts'
 
 const WHAT =
@@ -19,11 +19,7 @@ const page = (): Content => ({
   body: html`<!doctype html>
     <html lang="en">
       <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>Countersign</title>
-        <link rel="icon" href="${ICON}" />
+        ${headOf('Countersign')}
       </head>
       <body>
         <main>

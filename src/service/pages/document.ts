@@ -92,6 +92,19 @@ export const MARK = html`<svg viewBox="0 0 16 16" width="24" height="24" aria-hi
   <path d="M4 5h8M4 8h5M4 11h7" />
 </svg>`
 
+/** Returns the elements with which the head of every page begins. */
+export const headOf = (title: Html | string): Html =>
+  html`<meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>${title}</title>
+    <link rel="icon" href="${ICON}" />`
+
+/** The command that checks a stamp without a page. */
+export const STAMP_COMMAND = html`<code translate="no"
+  >countersignd stamp verify FILE STAMP --root ROOT</code
+>`
+
 /**
  * Returns a response with an HTML document around `main`.
  * @param of `language`: the language of the texts; `server`: the base URL of this server, which
@@ -112,13 +125,9 @@ export function document(of: {
   const page = html`<!doctype html>
     <html lang="${language.tag}">
       <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
+        ${headOf(html`${of.title} &ndash; Countersign`)}
         <meta name="robots" content="noindex" />
         <meta name="format-detection" content="telephone=no" />
-        <title>${of.title} &ndash; Countersign</title>
-        <link rel="icon" href="${ICON}" />
         <link rel="stylesheet" href="/assets/style.css" />
         ${script === undefined ? html`` : html`<script type="module" src="${script}"></script>`}
       </head>

@@ -5,7 +5,7 @@
 import type { Content } from '../../api/route.ts'
 import type { Language } from '../../languages/languages.ts'
 import { hostOf } from '../mail/quoting.ts'
-import { document, html, messageHtml } from './document.ts'
+import { document, html, messageHtml, STAMP_COMMAND } from './document.ts'
 
 /**
  * Returns the start page.
@@ -34,7 +34,7 @@ export function homePage(language: Language, server: string): Content {
         <h2>${texts.stamp}</h2>
         <p>${texts.stampPage}</p>
         <p>${texts.stampFile}</p>
-        <p><code translate="no">countersignd stamp verify FILE STAMP --root ROOT</code></p>
+        <p>${STAMP_COMMAND}</p>
       </section>
       <section class="card">
         <h2>${texts.invited}</h2>

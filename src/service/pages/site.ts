@@ -12,7 +12,14 @@ import { profilesOf, readKeyLog } from '../accounts/key-log-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import { guestCodeState } from '../guests/guest-codes.ts'
-import { document, html, messageHtml, needsScript, scriptMessages } from './document.ts'
+import {
+  document,
+  html,
+  messageHtml,
+  STAMP_COMMAND,
+  needsScript,
+  scriptMessages,
+} from './document.ts'
 import { UNKNOWN_GUEST, guestPage } from './guest-page.ts'
 import { homePage } from './home-page.ts'
 
@@ -32,7 +39,6 @@ export function stampPage(of: {
   const { language, server } = of
   const { stamp: texts, stampScript, stampFaults } = language.messages
   const page = { language, server, script: '/assets/stamp.js' } as const
-  const command = html`<code translate="no">countersignd stamp verify FILE STAMP --root ROOT</code>`
   if (!of.known) {
     const main = html`<main class="page" data-state="unknown">
       <p class="eyebrow">${texts.eyebrow}</p>
@@ -44,7 +50,7 @@ export function stampPage(of: {
       <details class="small">
         <summary>${texts.haveFile}</summary>
         <p>${texts.checkFile}</p>
-        <p>${command}</p>
+        <p>${STAMP_COMMAND}</p>
       </details>
     </main>`
     return document({ ...page, title: texts.unknownTitle, main, status: 404 })
@@ -82,7 +88,7 @@ export function stampPage(of: {
     </section>
     <details class="small">
       <summary>${texts.limits}</summary>
-      <p>${messageHtml(language, texts.limitsText, { command })}</p>
+      <p>${messageHtml(language, texts.limitsText, { command: STAMP_COMMAND })}</p>
     </details>
   </main>`
   return document({ ...page, title: texts.eyebrow, main })

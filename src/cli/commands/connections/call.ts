@@ -133,9 +133,11 @@ async function outgoing(call: Call, contact: Callee, purpose: string | undefined
   const { kind, id, name } = contact
   if (kind === 'guest' && purpose !== undefined) throw noGuestChallenge(name)
   const expected = inQuotes(name)
-  // Fails if this device has no words, before the other person is called.
-  await invocation.withApi((api) => ownCode(api, id))
-  const phone = kind === 'guest' ? await invocation.withApi((api) => phoneOf(api, id)) : null
+  const phone = await invocation.withApi(async (api) => {
+    // Fails if this device has no words, before the other person is called.
+    await ownCode(api, id)
+    return phoneOf(api, contact)
+  })
   const number = phone === null ? 'a number that you know' : `${phone}, which you stored`
   instruct(invocation, `Call ${expected} now, on ${number}.`)
   await prompt.ask('When they answer, press Enter: ')

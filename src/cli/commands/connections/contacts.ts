@@ -10,6 +10,8 @@ export interface Callee {
   readonly id: string
   /** The name of the connection, or the label of the guest. */
   readonly name: string
+  /** The external member for whom a guest code was made; null if there is none. */
+  readonly externalMember: string | null
 }
 
 /** A contact, and the own words for a guest; a connection's words need another request. */
@@ -26,12 +28,14 @@ export async function contactsOf(api: Api): Promise<ListedCallee[]> {
       kind: 'connection',
       id,
       name,
+      externalMember: null,
       code: null,
     })),
-    ...guests.map(({ id, label, code }): ListedCallee => ({
+    ...guests.map(({ id, label, external_member_id, code }): ListedCallee => ({
       kind: 'guest',
       id,
       name: label,
+      externalMember: external_member_id,
       code,
     })),
   ]
@@ -48,12 +52,9 @@ export async function contactWithId(api: Api, id: string): Promise<Callee> {
   return contact
 }
 
-/** Returns the telephone number that the user stored for a guest; null if there is none. */
-export async function phoneOf(api: Api, guestCode: string): Promise<string | null> {
-  const guest = (await every((query) => api.guestCodes.list(query))).find(
-    ({ id }) => id === guestCode,
-  )
-  if (guest?.external_member_id == null) return null
+/** Returns the telephone number that the user stored for a contact; null if there is none. */
+export async function phoneOf(api: Api, { externalMember }: Callee): Promise<string | null> {
+  if (externalMember === null) return null
   const people = await every((query) => api.externalMembers.list(query))
-  return people.find(({ id }) => id === guest.external_member_id)?.phone ?? null
+  return people.find(({ id }) => id === externalMember)?.phone ?? null
 }
