@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { thumbprint } from '../../../crypto/jose/jwk.ts'
 import { AppError, type ErrorCode } from '../../../errors.ts'
 import { type Api, type Command, type Invocation, UsageError } from '../../command.ts'
+import { itemAnswer } from '../../collection.ts'
 import { printLabelled } from '../../labels.ts'
 import {
   type HalfKey,
@@ -11,7 +12,6 @@ import {
   dropKeyFile,
   leftKey,
 } from './machine-key-file.ts'
-import { shown } from '../../table.ts'
 
 /** Generates a key on this machine. */
 function newKey(): HalfKey {
@@ -107,11 +107,7 @@ Then run one of these commands on the machine that will use the account:
     // server's answer.
     completeKeyFile(path, { ...key, machine, token_endpoint, name: of.name })
     printLabelled(invocation, made, {
-      bare: `${machine}  ${shown(made.name)}`,
-      rows: [
-        ['Name', made.name],
-        ['Id', machine],
-      ],
+      ...itemAnswer({ id: machine, name: made.name }),
       details: [['Key file', path]],
     })
     say('Anyone who can read that file can act as this machine.')
