@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { build } from 'esbuild'
+import { buildConsole } from './build/console.mjs'
 import { folderOf } from './build/packages.mjs'
 import { bundleParts } from './build/parts.mjs'
 
@@ -150,6 +151,8 @@ async function compressReference() {
   await writeFile('dist/pages/reference.js.gz', await promisify(gzip)(library, { level: 9 }))
 }
 
+// The names of its files change with their content, so those of an earlier build would stay.
+await rm('dist/console', { recursive: true, force: true })
 await mkdir('dist/pages', { recursive: true })
 const built = await Promise.all([
   bundleParts({
@@ -192,6 +195,7 @@ const built = await Promise.all([
     outdir: 'dist/pages',
     target: 'es2022',
   }),
+  buildConsole(shared),
   compressReference(),
   copyExamples(),
   bundleHandbook(),

@@ -6,7 +6,7 @@ import { faultsOf, stringFaultsOf, testNameFaultsOf } from './prose.ts'
 /** Folders and files that are not checked: vectors and lists of words of others. */
 const FOREIGN = /^test\/(testkit2?|golden|fixtures)\/|^src\/crypto\/wordlist\.ts$/
 
-const tracked = execFileSync('git', ['ls-files', '-z', '*.ts', '*.mjs', '*.md'], {
+const tracked = execFileSync('git', ['ls-files', '-z', '*.ts', '*.tsx', '*.mjs', '*.md'], {
   encoding: 'utf8',
 })
 /** A file may be deleted but still in the index. */
@@ -18,7 +18,7 @@ const paths = tracked
 const WITH_TESTS = /^test\/.*\.ts$/
 
 /** The sources with checked strings. The check leaves out words that a search ignores. */
-const WITH_TEXTS = /^(?:bench|src)\/(?!service\/assistant\/handbook\.ts$).*\.ts$/
+const WITH_TEXTS = /^(?:bench|src)\/(?!service\/assistant\/handbook\.ts$).*\.tsx?$/
 
 /** `src/cli`, `docs/decisions`, `test`: two levels at most. */
 const folderOf = (path: string) => path.split('/').slice(0, -1).slice(0, 2).join('/') || '.'

@@ -58,7 +58,7 @@ interface Piece {
 
 /** Returns the comments of a TypeScript or JavaScript source. */
 function commentsIn(source: string): Piece[] {
-  const file = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true)
+  const file = ts.createSourceFile('x.tsx', source, ts.ScriptTarget.Latest, true)
   const found = new Map<number, number>()
   function visit(node: ts.Node): void {
     const ranges = [
@@ -97,7 +97,7 @@ function literalsIn(root: ts.Node, file: ts.SourceFile): Piece[] {
 
 /** Returns the literals and parts of templates of a source that have at least `FEWEST` words. */
 function stringsIn(source: string): Piece[] {
-  const file = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true)
+  const file = ts.createSourceFile('x.tsx', source, ts.ScriptTarget.Latest, true)
   return literalsIn(file, file).filter(({ text }) => wordCount(text) >= FEWEST)
 }
 
@@ -106,7 +106,7 @@ const NAMING = /^(?:t\.)?(?:test|it|describe)$/
 
 /** Returns the names of tests in a source: of calls, and the labels in tables of cases. */
 function testNamesIn(source: string): Piece[] {
-  const file = ts.createSourceFile('x.ts', source, ts.ScriptTarget.Latest, true)
+  const file = ts.createSourceFile('x.tsx', source, ts.ScriptTarget.Latest, true)
   const pieces: Piece[] = []
   function visit(node: ts.Node): void {
     const name = namePartOf(node, file)

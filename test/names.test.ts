@@ -72,7 +72,7 @@ const SRC = join(import.meta.dirname, '../src')
 test('an exported name has one meaning', () => {
   const exports = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll(sep, '/'))
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path))
     .toSorted()
     .flatMap((path) => exportsOf(`src/${path}`, readFileSync(join(SRC, path), 'utf8')))
   assert(exports.length > 1000)

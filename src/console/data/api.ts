@@ -1,0 +1,91 @@
+/** The client of the API, with the types of its document. */
+import createClient from 'openapi-fetch'
+import type { components, paths } from '../../../dist/api.d.ts'
+import { sendWithProof } from '../session/session.ts'
+
+/** The schemas of the API's document, by name. */
+export type Schemas = components['schemas']
+
+/** An answer that is an error of the API, or no answer: then the code is `unreachable`. */
+export class ApiFailure extends Error {
+  readonly code: string
+  readonly status: number
+  /** The other members of the error. */
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(status: number, { error, message, ...details }: ErrorBody) {
+    super(message)
+    this.name = 'ApiFailure'
+    this.code = error
+    this.status = status
+    this.details = details
+  }
+}
+
+interface ErrorBody {
+  readonly error: string
+  readonly message: string
+  readonly [name: string]: unknown
+}
+
+const unreachable = (): ApiFailure =>
+  new ApiFailure(0, { error: 'unreachable', message: 'The daemon does not answer.' })
+
+/** The routes of the API. An answer has `data` or `error`; `dataOf` returns the first. */
+export const api = createClient<paths>({
+  baseUrl: location.origin,
+  fetch: async (request) => {
+    try {
+      return await sendWithProof(request)
+    } catch {
+      throw unreachable()
+    }
+  },
+})
+
+interface Answer {
+  readonly data?: unknown
+  readonly error?: unknown
+  readonly response: Response
+}
+
+/**
+ * Returns the data of an answer.
+ * @throws ApiFailure
+ */
+export async function dataOf<A extends Answer>(
+  asked: Promise<A>,
+): Promise<Exclude<A['data'], undefined>> {
+  const { data, error, response } = await asked
+  if (error !== undefined || !response.ok) throw new ApiFailure(response.status, bodyOf(error))
+  return data as Exclude<A['data'], undefined>
+}
+
+/** Returns the body of an error. Only a program before the daemon sends another one. */
+const bodyOf = (error: unknown): ErrorBody =>
+  typeof error === 'object' && error !== null && 'error' in error && 'message' in error
+    ? (error as ErrorBody)
+    : { error: 'unexpected', message: 'The answer is not one of the daemon.' }
+
+interface ListPage<T> {
+  readonly items: readonly T[]
+  readonly next_cursor: string | null
+}
+
+/**
+ * Returns all items of a list.
+ * @param read reads a page, from the cursor of the page before it
+ * @throws ApiFailure
+ */
+export async function allItems<T>(
+  read: (cursor: { cursor?: string }) => Promise<ListPage<T>>,
+): Promise<T[]> {
+  const items: T[] = []
+  let cursor: string | null = null
+  do {
+    const page: ListPage<T> = await read(cursor === null ? {} : { cursor })
+    items.push(...page.items)
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  return items
+}

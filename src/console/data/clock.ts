@@ -1,0 +1,19 @@
+/** The time, as a signal that changes each second. */
+import { signal, type ReadonlySignal } from '@preact/signals'
+import { daemonNow } from '../session/session.ts'
+
+const MINUTE_MS = 60_000
+
+const secondNow = signal(Date.now())
+setInterval(() => {
+  secondNow.value = daemonNow()
+}, 1000)
+
+/** The time of the daemon, Unix milliseconds. Changes each second. */
+export const now: ReadonlySignal<number> = secondNow
+
+/** Returns how many seconds of the current minute are left. Words change with the minute. */
+export const secondsLeft = (at: number): number => Math.ceil((MINUTE_MS - (at % MINUTE_MS)) / 1000)
+
+/** Returns the number of the minute since 1970: the window of words. */
+export const wordWindowOf = (at: number): number => Math.floor(at / MINUTE_MS)

@@ -1,0 +1,32 @@
+export default {
+  cancel: 'Abbrechen',
+  close: 'Schließen',
+  copy: 'Kopieren',
+  copied: 'Kopiert',
+  save: 'Speichern',
+  more: 'Mehr anzeigen',
+  tryAgain: 'Noch einmal versuchen',
+  search: 'Suchen',
+  never: 'nie',
+  none: 'keine',
+  yes: 'Ja',
+  no: 'Nein',
+  now: 'jetzt',
+  running: 'Bitte warten …',
+  asOf: 'Stand {time}, aus der Kopie auf diesem Gerät',
+  callsItself: 'nennt sich {name}',
+  serverSays: '{name}, sagt der Kontoserver',
+  sameName: 'ein anderer Kontakt hat diesen Namen',
+  mixedScript: 'Buchstaben aus mehreren Alphabeten',
+  unreachable: 'Der Daemon antwortet nicht. Starten Sie ihn und versuchen Sie es noch einmal.',
+  backendAway:
+    'Der Kontoserver antwortet nicht, deshalb wurde nichts geändert. Versuchen Sie es später noch einmal.',
+  needsFull:
+    'Dafür braucht es volle Rechte. Führen Sie diesen Befehl in einem Terminal aus; er öffnet ein neues Fenster mit vollen Rechten für 15 Minuten:',
+  needsWrite:
+    'Dieses Fenster darf nur lesen. Führen Sie diesen Befehl in einem Terminal aus; er öffnet ein neues Fenster, das auch ändern darf:',
+  tooMany: 'Zu viele Versuche. Versuchen Sie es in {seconds} s noch einmal.',
+  conflict:
+    'Eine andere Änderung kam zuvor. Sehen Sie sich die Seite neu an und versuchen Sie es noch einmal.',
+  failed: 'Das hat nicht funktioniert: {message}',
+} as const

@@ -1,0 +1,28 @@
+/** The messages of the console in English. */
+import call from './call.ts'
+import common from './common.ts'
+import devices from './devices.ts'
+import frame from './frame.ts'
+import health from './health.ts'
+import log from './log.ts'
+import needs from './needs.ts'
+import organisation from './organisation.ts'
+import people from './people.ts'
+import settings from './settings.ts'
+import stamps from './stamps.ts'
+import tokens from './tokens.ts'
+
+export default {
+  common,
+  frame,
+  call,
+  people,
+  needs,
+  devices,
+  stamps,
+  log,
+  tokens,
+  organisation,
+  health,
+  settings,
+} as const
