@@ -28,6 +28,9 @@ export const sessionScope: ReadonlySignal<StoredSession['scope']> = scopeNow
 /** Until when the scope is `full`, by the clock of the daemon; null if it is not limited. */
 export const sessionFullUntil: ReadonlySignal<string | null> = fullUntilNow
 
+/** The fragment of the address that `countersignd open` opens. */
+const CODE = /^#k=([\w-]+)$/
+
 /** How long a tab without input keeps its session, in milliseconds. */
 const IDLE_MS = 30 * 60_000
 
@@ -38,9 +41,14 @@ let nonce: string | null = null
 /** Returns the time of the daemon, Unix milliseconds. */
 export const daemonNow = (): number => Date.now() + (current?.session.ahead ?? 0)
 
+// A link with a new code that is opened in this tab changes only the fragment.
+addEventListener('hashchange', () => {
+  if (CODE.test(location.hash)) location.reload()
+})
+
 /** Removes and returns the code from the address, so that neither history nor a copy has it. */
 function takeCode(): string | null {
-  const code = /^#k=([\w-]+)$/.exec(location.hash)?.[1] ?? null
+  const code = CODE.exec(location.hash)?.[1] ?? null
   if (code !== null) history.replaceState(null, '', '/')
   return code
 }

@@ -18,8 +18,8 @@ addEventListener('hashchange', () => {
 
 /** The place that the address names. */
 export const currentPlace: ReadonlySignal<ConsolePlace> = computed(() => {
-  const [page = '', ...rest] = fragment.value
-    .replace(/^#\/?/, '')
+  const path = fragment.value.startsWith('#/') ? fragment.value.slice(2) : ''
+  const [page = '', ...rest] = path
     .split('/')
     .filter((segment) => segment !== '')
     .map((segment) => decodeURIComponent(segment))

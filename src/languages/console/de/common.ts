@@ -29,4 +29,7 @@ export default {
   conflict:
     'Eine andere Änderung kam zuvor. Sehen Sie sich die Seite neu an und versuchen Sie es noch einmal.',
   failed: 'Das hat nicht funktioniert: {message}',
+  wordOf: 'Wort {number} von {count}',
+  completions: 'Wörter, die so beginnen',
+  unknownWord: '„{word}“ steht nicht in der Wortliste. Haben Sie eines dieser Wörter gehört?',
 } as const

@@ -27,4 +27,7 @@ export default {
   tooMany: 'Too many attempts. Try again in {seconds} s.',
   conflict: 'Another change came first. Look at the page again, then try again.',
   failed: 'That did not work: {message}',
+  wordOf: 'Word {number} of {count}',
+  completions: 'Words that begin like this',
+  unknownWord: '“{word}” is not in the word list. Did you hear one of these?',
 } as const
