@@ -17,6 +17,7 @@ const STATUS = {
   forbidden: 403,
   host_not_allowed: 403,
   insufficient_scope: 403,
+  insufficient_user_authentication: 403,
   origin_not_allowed: 403,
   peer_not_allowed: 403,
   no_such_route: 404,

@@ -65,6 +65,7 @@ test('without variables the defaults apply', () => {
     credentialsDir: null,
     desktopNotify: false,
     tokenUsers: { names: [] },
+    console: true,
     logLevel: 'info',
     token: null,
     tokenFile: null,

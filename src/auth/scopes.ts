@@ -22,14 +22,18 @@ export type Need = 'none' | 'device' | 'session' | 'owner' | Scope
 /** A caller's access level, from its token's scope, its session or the command line. */
 export type AccessLevel = Exclude<Need, 'none'>
 
-/** `**` matches the rest of the path, including an empty one. */
-type Rules = readonly (readonly [pattern: string, need: Need])[]
+/**
+ * `**` matches the rest of the path, including an empty one. A rule with a method applies to no
+ * other.
+ */
+type Rules = readonly (readonly [pattern: string, need: Need, method?: string])[]
 
 /**
  * The rules of the daemon's API.
  *
- * The order is: the five public paths and the assets of the docs page, then the paths that need
- * `full`, then the other special paths. The last rule is for the command line only.
+ * The order is: the five public paths and the assets of the docs page, the console's files and its
+ * sign-in, then the paths that need `full`, then the other special paths. The last rule is for the
+ * command line only.
  */
 export const REST_RULES: Rules = [
   ['/', 'none'],
@@ -38,6 +42,11 @@ export const REST_RULES: Rules = [
   ['/api/v1/openapi.json', 'none'],
   ['/api/v1/docs/**', 'none'],
   ['/api/v1/token', 'none'],
+  ['/console/v1/codes', 'none'],
+  ['/console/v1/session', 'none', 'POST'],
+  // A console of any scope may end itself.
+  ['/console/v1/**', 'read'],
+  ['/console/**', 'none'],
   ['/api/v1/org', 'full'],
   ['/api/v1/org/**', 'full'],
   ['/api/v1/api-tokens/**', 'full'],
@@ -94,10 +103,10 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 /** Compiles a rule list into a function that returns what a request needs. */
 export function scopeTable(rules: Rules) {
-  const compiled = rules.map(([pattern, need]) => {
+  const compiled = rules.map(([pattern, need, method]) => {
     const segments = pattern === '/' ? [] : pattern.slice(1).split('/')
     const open = segments.at(-1) === '**'
-    return { segments: open ? segments.slice(0, -1) : segments, open, need }
+    return { segments: open ? segments.slice(0, -1) : segments, open, need, method }
   })
   const fits = ({ segments, open }: (typeof compiled)[number], path: readonly string[]) => {
     if (open ? path.length < segments.length : path.length !== segments.length) return false
@@ -106,7 +115,9 @@ export function scopeTable(rules: Rules) {
     return true
   }
   return (method: string, path: readonly string[]): Need => {
-    for (const rule of compiled) if (fits(rule, path)) return rule.need
+    for (const rule of compiled)
+      if (fits(rule, path) && (rule.method === undefined || rule.method === method))
+        return rule.need
     return SAFE.has(method) ? 'read' : 'write'
   }
 }

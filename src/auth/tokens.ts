@@ -50,6 +50,18 @@ interface TokenRecord {
   readonly expires_at: number | null
   /** Absent if the token is not revoked. */
   readonly revoked_at?: number
+  /** Absent if the token is not bound to a key. */
+  readonly bound?: Binding
+}
+
+/** What a token has that is bound to a key, for a console. */
+export interface Binding {
+  /** The RFC 7638 thumbprint of the key (RFC 9449 section 6). */
+  readonly jkt: string
+  /** The token ends after so many milliseconds without a request. */
+  readonly idle_ms: number
+  /** When the scope `full` becomes `write`, Unix milliseconds; null if the scope stays. */
+  readonly full_until: number | null
 }
 
 interface Entry {
@@ -69,8 +81,14 @@ interface NewTokenInput {
 }
 
 export interface Tokens {
-  /** Creates a token and returns it. The token cannot be read again later. */
-  mint(input: NewTokenInput): {
+  /**
+   * Creates a token and returns it. The token cannot be read again later.
+   * @param bound binds the token to a key; by default, it is not bound
+   */
+  mint(
+    input: NewTokenInput,
+    bound?: Binding,
+  ): {
     id: string
     name: string
     label: string | null
@@ -90,9 +108,12 @@ export interface Tokens {
    * @throws AppError not_found
    */
   revoke(id: string): void
+  /** Revokes every token that is bound to a key, and returns the ids of those that were valid. */
+  revokeBound(): string[]
   /**
    * Returns the caller that a token authenticates.
-   * @param digest the token's SHA-256 in hex, if the caller has computed it already
+   * @param digest the token's SHA-256 in hex, if the caller has computed it already; for a token
+   *   that is bound to a key, its `boundDigest`
    * @throws AppError invalid_token, with the same message for every reason
    */
   authenticate(token: string, digest?: string): Caller
@@ -106,6 +127,12 @@ export interface Tokens {
    * @throws AppError keychain_locked
    */
   expiryOf(id: string): number | null
+  /**
+   * Returns when a token that is bound to a key was created, Unix milliseconds; null for any other
+   * token.
+   * @throws AppError keychain_locked
+   */
+  boundSince(id: string): number | null
   /** Drops all tokens from memory. Their rows and keychain entries must already be deleted. */
   forget(): void
   /** Stores when tokens were last used. Called periodically and at the end. */
@@ -114,6 +141,18 @@ export interface Tokens {
 
 /** Returns the SHA-256 of a token in hex, which is the key for look-ups. */
 export const tokenDigest = (token: string): string => hash('sha256', token, 'hex')
+
+/**
+ * Returns the key for look-ups of a token that is bound to a key, in hex.
+ *
+ * The thumbprint is part of it. So such a token is unknown as a bearer token, with another key, and
+ * to earlier versions of this program, which would ignore the binding.
+ */
+export const boundDigest = (token: string, jkt: string): string =>
+  hash('sha256', `${jkt} ${token}`, 'hex')
+
+/** Ended tokens of consoles are deleted after this time, in milliseconds. */
+const KEPT_MS = 7 * 86_400_000
 
 /**
  * Returns the error for an invalid token, with the same message for every reason.
@@ -203,38 +242,81 @@ export function openTokens(options: {
     }
   }
 
+  const isStored = ({ id, record }: Entry) =>
+    record !== null || keychain.get(tokenEntry(id)) !== null
+
   /**
    * Checks whether a token can be listed. If a revoked token has no keychain entry, it is left out,
    * so that the list does not fail.
    */
-  const isListed = (entry: Entry) =>
-    entry.revokedAt === null || entry.record !== null || keychain.get(tokenEntry(entry.id)) !== null
+  const isListed = (entry: Entry) => entry.revokedAt === null || isStored(entry)
 
-  const isExpired = ({ expires_at }: TokenRecord) => expires_at !== null && expires_at <= now()
+  /** Whether a token was not used for so long that it has ended. */
+  const isIdle = ({ lastUsedAt }: Entry, { bound, created_at }: TokenRecord) =>
+    bound !== undefined && (lastUsedAt ?? created_at) + bound.idle_ms <= now()
+
+  const isExpired = (entry: Entry, record: TokenRecord) =>
+    (record.expires_at !== null && record.expires_at <= now()) || isIdle(entry, record)
+
+  /** Returns the scope that a token has now. */
+  function scopeNow({ scope, bound }: TokenRecord): Scope {
+    const until = bound?.full_until ?? null
+    return until !== null && until <= now() ? 'write' : scope
+  }
 
   /** Returns the record of a token; null if the token no longer authenticates its caller. */
   function validRecordOf(entry: Entry): TokenRecord | null {
     if (entry.revokedAt !== null) return null
     const record = recordOf(entry)
-    const isEnded = record.revoked_at !== undefined || isExpired(record) || isOfAnother(record)
+    const isEnded =
+      record.revoked_at !== undefined || isExpired(entry, record) || isOfAnother(record)
     return isEnded ? null : record
   }
 
+  /**
+   * Deletes the tokens of consoles that ended long ago, of which there can be several a day.
+   *
+   * The audit log still has their ids.
+   */
+  function dropOld(): void {
+    for (const entry of byId.values()) {
+      if (!isStored(entry)) continue
+      const { bound, created_at, hash: tokenHash } = recordOf(entry)
+      if (bound === undefined || created_at > now() - KEPT_MS) continue
+      sweep()
+      rows.drop(entry.id)
+      byHash.delete(tokenHash)
+      byId.delete(entry.id)
+    }
+  }
+
+  function revoke(entry: Entry): void {
+    const at = entry.revokedAt ?? now()
+    rows.revoke(entry.id, at, nameOf(entry))
+    entry.revokedAt = at
+    // A token without its keychain entry cannot be used, so it needs no revocation there.
+    if (!isListed(entry)) return
+    entry.record = { ...recordOf(entry), revoked_at: at }
+    keychain.set(tokenEntry(entry.id), JSON.stringify(entry.record))
+  }
+
   return {
-    mint({ name, scope, label = null, expires_in = null }) {
+    mint({ name, scope, label = null, expires_in = null }, bound) {
       const at = now()
       const id = newId('tok_', at)
       const token = newToken('csd_')
       const expiresAt = expires_in === null ? null : at + expires_in * 1000
       const record = {
-        hash: tokenDigest(token),
+        hash: bound === undefined ? tokenDigest(token) : boundDigest(token, bound.jkt),
         name,
         label,
         scope,
         account: account(),
         created_at: at,
         expires_at: expiresAt,
+        ...(bound === undefined ? {} : { bound }),
       }
+      if (bound !== undefined) dropOld()
       sweep()
       rows.begin(id)
       keychain.set(tokenEntry(id), JSON.stringify(record))
@@ -267,13 +349,14 @@ export function openTokens(options: {
             id: entry.id,
             name: record.name,
             label: record.label,
-            scope: record.scope,
+            scope: scopeNow(record),
+            bound: record.bound !== undefined,
             created_at: timeAt(record.created_at),
             expires_at: record.expires_at === null ? null : timeAt(record.expires_at),
             state:
               entry.revokedAt !== null
                 ? ('revoked' as const)
-                : isExpired(record)
+                : isExpired(entry, record)
                   ? ('expired' as const)
                   : ('active' as const),
             last_used_at: entry.lastUsedAt === null ? null : timeAt(entry.lastUsedAt),
@@ -289,13 +372,15 @@ export function openTokens(options: {
           'not_found',
           'There is no token with this id. GET /api/v1/api-tokens lists them.',
         )
-      const at = entry.revokedAt ?? now()
-      rows.revoke(id, at, nameOf(entry))
-      entry.revokedAt = at
-      // A token without its keychain entry cannot be used, so it needs no revocation there.
-      if (!isListed(entry)) return
-      entry.record = { ...recordOf(entry), revoked_at: at }
-      keychain.set(tokenEntry(id), JSON.stringify(entry.record))
+      revoke(entry)
+    },
+
+    revokeBound() {
+      const valid = [...byId.values()].filter(
+        (entry) => isStored(entry) && validRecordOf(entry)?.bound !== undefined,
+      )
+      for (const entry of valid) revoke(entry)
+      return valid.map(({ id }) => id)
     },
 
     authenticate(token, tokenHash = tokenDigest(token)) {
@@ -309,17 +394,24 @@ export function openTokens(options: {
       if (record === null || record.hash !== tokenHash) throw invalidToken()
       entry.lastUsedAt = now()
       entry.used = true
-      return { token: entry.id, scope: record.scope, machine: null }
+      return { token: entry.id, scope: scopeNow(record), machine: null }
     },
 
     scopeOf(id) {
       const entry = byId.get(id)
-      return (entry && validRecordOf(entry)?.scope) ?? null
+      const record = entry === undefined ? null : validRecordOf(entry)
+      return record === null ? null : scopeNow(record)
     },
 
     expiryOf(id) {
       const entry = byId.get(id)
       return entry === undefined ? null : recordOf(entry).expires_at
+    },
+
+    boundSince(id) {
+      const entry = byId.get(id)
+      const record = entry === undefined ? null : recordOf(entry)
+      return record?.bound === undefined ? null : record.created_at
     },
 
     forget() {

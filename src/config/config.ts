@@ -135,6 +135,8 @@ export interface Config {
   /** Whether the daemon shows notifications on the desktop, for what needs a person. */
   readonly desktopNotify: boolean
   readonly tokenUsers: TokenUsers
+  /** Whether the daemon has the console, for browsers. */
+  readonly console: boolean
   readonly logLevel: LogLevel
   readonly token: string | null
   readonly tokenFile: string | null
@@ -169,6 +171,7 @@ const KNOWN = [
   'SVC_KEYCHAIN',
   'SVC_DESKTOP_NOTIFY',
   'SVC_TOKEN_USERS',
+  'SVC_CONSOLE',
   'SVC_LOG_LEVEL',
   'SVC_TOKEN',
   'SVC_TOKEN_FILE',
@@ -237,6 +240,7 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
     desktopNotify: attempt(() => desktopNotify(env, os)),
     tokenUsers: attempt(() => tokenUsers(env)),
+    console: attempt(() => oneOfValues(env, 'SVC_CONSOLE', ['on', 'off'], 'on') === 'on'),
     logLevel: attempt(() => oneOfValues(env, 'SVC_LOG_LEVEL', LOG_LEVELS, 'info')),
     token: read(env, 'SVC_TOKEN'),
     tokenFile: read(env, 'SVC_TOKEN_FILE'),

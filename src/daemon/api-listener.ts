@@ -3,25 +3,34 @@
  * identity. The address is published for command lines of the daemon's own user, and of all users
  * if the daemon serves the whole machine.
  */
+import { consoleTable } from '../api/console/index.ts'
+import { rest } from '../api/rest/index.ts'
 import { peerCheck } from '../auth/peer.ts'
 import { daemonProof } from '../auth/proof.ts'
 import type { Config } from '../config/config.ts'
 import type { Dispatch, Outcome } from '../http/dispatch.ts'
 import { hostsOf, urlOf } from '../http/address.ts'
-import { listen, type Listening } from '../http/server.ts'
+import { listen, type Listening, type ServerOptions } from '../http/server.ts'
 import type { Log } from '../log.ts'
 import {
   publish,
   unpublish,
+  removeConsolePage,
   removeRuntime,
   type Runtime,
   writeRuntime,
 } from '../storage/runtime-file.ts'
 
+/** What the listener needs of the console. */
+export type ConsoleDoor = Pick<ServerOptions, 'proofNonce' | 'onWorkerAsked'>
+
+/** The paths with which a program gets a token without having one. */
+const TOKEN_PATHS = [rest.token.create.path, consoleTable.codes.create.path]
+
 /**
  * Listens on the configured address and port.
  * @param of `secret`: the state folder's secret, with which `/health` proves the daemon's identity;
- *   `record`: writes each outcome to the audit log
+ *   `record`: writes each outcome to the audit log; `consoleDoor`: null if there is no console
  * @throws StartError if the address is in use or cannot be bound
  */
 export function listenForApi(
@@ -31,9 +40,10 @@ export function listenForApi(
     readonly log: Log
     readonly secret: Uint8Array
     readonly record: (outcome: Outcome) => void
+    readonly consoleDoor: ConsoleDoor | null
   },
 ): Promise<Listening> {
-  const { dispatch, log, secret, record } = of
+  const { dispatch, log, secret, record, consoleDoor } = of
   // Set once the port is known, because the system chooses it if the configured port is 0.
   let address = ''
   return listen({
@@ -42,6 +52,7 @@ export function listenForApi(
     log,
     dispatch,
     record,
+    ...consoleDoor,
     probe: '/health',
     prove: (nonce) => daemonProof(secret, nonce, address),
     rules: (actualPort) => {
@@ -49,7 +60,8 @@ export function listenForApi(
       return {
         hosts: hostsOf(bind, actualPort),
         navigable: /^\/(?:api\/v1\/docs)?$/,
-        tokenPath: '/api/v1/token',
+        tokenPaths: TOKEN_PATHS,
+        pagePath: consoleTable.session.create.path,
         peerAllowed: peerCheck(tokenUsers),
       }
     },
@@ -60,6 +72,8 @@ type Folders = Pick<Config, 'stateDir' | 'runtimeDir'>
 
 /** Publishes the daemon's address, so that command lines find the daemon. */
 export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, log: Log): void {
+  // A crash leaves the page of a console, whose code is no longer valid.
+  removeConsolePage(stateDir)
   writeRuntime(stateDir, runtime)
   if (runtimeDir === null) return
   try {
@@ -72,5 +86,6 @@ export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, lo
 /** Removes what `announce` published. */
 export function withdrawAnnouncement({ stateDir, runtimeDir }: Folders): void {
   if (runtimeDir !== null) unpublish(runtimeDir)
+  removeConsolePage(stateDir)
   removeRuntime(stateDir)
 }

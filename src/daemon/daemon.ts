@@ -5,9 +5,11 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { agents } from '../api/agents/index.ts'
+import { consoleTable } from '../api/console/index.ts'
 import { docsTable } from '../api/docs/index.ts'
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
+import type { ConsoleAccess } from '../auth/console/access.ts'
 import { isMachineToken, machineCaller } from '../auth/machines.ts'
 import { commandLineToken } from '../auth/proof.ts'
 import { restNeed } from '../auth/scopes.ts'
@@ -16,7 +18,7 @@ import { type Caller, openTokens } from '../auth/tokens.ts'
 import type { Config } from '../config/config.ts'
 import { keptSince } from '../config/retention.ts'
 import { firstIdAt } from '../crypto/encoding/id.ts'
-import { announce, listenForApi, withdrawAnnouncement } from './api-listener.ts'
+import { announce, type ConsoleDoor, listenForApi, withdrawAnnouncement } from './api-listener.ts'
 import { type Backend } from './backend.ts'
 import { openBackend } from './open-backend.ts'
 import type { Backups } from './backup.ts'
@@ -36,7 +38,7 @@ import type { SignInFlow } from '../device/session/sign-in-flow.ts'
 import { newSignIn } from '../device/session/sign-in.ts'
 import { embeddedGone, noAccountYet } from '../device/identity/refusals.ts'
 import { type Dispatch, type Outcome, type Request, newDispatch } from '../http/dispatch.ts'
-import { agentAnswers, docsAnswers, restAnswers } from '../handlers/index.ts'
+import { agentAnswers, consoleAnswers, docsAnswers, restAnswers } from '../handlers/index.ts'
 import { type Home, contextOf } from '../handlers/context.ts'
 import { withCopies } from '../handlers/copied.ts'
 import { localAnswers } from '../handlers/local.ts'
@@ -48,7 +50,7 @@ import { type Audit, type Deed, openAudit } from '../storage/audit.ts'
 import { openIdempotency } from '../storage/idempotency.ts'
 import { type Lock, takeLock } from '../storage/lock.ts'
 import { finishSettingAside } from '../storage/set-aside.ts'
-import { stateSecret } from '../storage/runtime-file.ts'
+import { removeConsolePage, stateSecret } from '../storage/runtime-file.ts'
 import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openState } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
@@ -67,8 +69,10 @@ const ofDaemon = (outcome: 'started' | 'stopped'): Deed => ({
   outcome,
 })
 
+/** The routes of the API listener if SVC_CONSOLE is off. */
+const withoutConsole = { ...rest, ...docsTable, ...agents, ...local }
 /** All routes of the API listener. */
-export const apiTable = { ...rest, ...docsTable, ...agents, ...local }
+export const apiTable = { ...withoutConsole, ...consoleTable }
 
 const GRACE_MS = 5_000
 const FLUSH_MS = 10_000
@@ -114,6 +118,7 @@ interface Opened extends Daemon {
   /** Writes the outcome of a request to the audit log. */
   readonly record: (outcome: Outcome) => void
   readonly flush: () => void
+  readonly consoleDoor: ConsoleDoor | null
   /** Ends the answers that last until they are closed, and the deliveries to webhooks. */
   readonly endStreams: () => void
   /** Logs the events from now on. Returns a function that ends this. */
@@ -279,6 +284,19 @@ export async function openDaemon(
       if (isServing) made.start()
       return made
     }
+    let consoleAccess: Promise<ConsoleAccess> | undefined
+    const openConsoleAccess = async () => {
+      const { newConsoleAccess } = await import('../auth/console/access.ts')
+      return newConsoleAccess({
+        tokens,
+        address: () => opened.serving()?.api ?? null,
+        dropPage: () => removeConsolePage(stateDir),
+        endLinks: (id) => tokenLinks.end(deviceSession.account(), id),
+        now,
+        log,
+      })
+    }
+    const accessOfConsole = () => (consoleAccess ??= openConsoleAccess())
     const home: Home = {
       ...run,
       now,
@@ -290,6 +308,8 @@ export async function openDaemon(
       serving: () => opened.serving(),
       events: state.events,
       webhooks: () => (webhooks ??= openWebhooks()),
+      hasConsole: config.console,
+      console: accessOfConsole,
       stopping: stopping.signal,
       log,
       ask,
@@ -300,14 +320,17 @@ export async function openDaemon(
         ? ownAnswers
         : withCopies({ ...rest, ...local }, ownAnswers, { copies, reachability, now })
     const dispatch = newDispatch<Caller>(
-      apiTable,
-      { ...copied, ...docsAnswers, ...agentAnswers },
+      config.console ? apiTable : withoutConsole,
+      { ...copied, ...docsAnswers, ...agentAnswers, ...consoleAnswers },
       {
         need: restNeed,
-        authenticate: ({ token: given, digest }) =>
-          isMachineToken(given)
+        authenticate: (request) => {
+          const { token: given, digest, scheme } = request
+          if (scheme === 'DPoP') return accessOfConsole().then((access) => access.caller(request))
+          return isMachineToken(given)
             ? machineCaller(given, backend.askMachine)
-            : tokens.authenticate(given, digest),
+            : tokens.authenticate(given, digest)
+        },
         context: (caller, request, act) => contextOf(home, caller, request, act),
         once: openIdempotency({ rows: state.idempotency, now }),
         record,
@@ -335,6 +358,12 @@ export async function openDaemon(
       audit,
       record,
       flush: () => tokens.flush(),
+      consoleDoor: config.console
+        ? {
+            proofNonce: async () => (await accessOfConsole()).nonce(),
+            onWorkerAsked: async () => (await accessOfConsole()).endAll(),
+          }
+        : null,
       endStreams: () => stopping.abort(),
       logStory: () => logStory(state.events, log),
       nameQuestion:

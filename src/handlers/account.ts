@@ -11,7 +11,31 @@ import { isId } from '../crypto/encoding/id.ts'
 import { isWrong } from '../device/codes/clock.ts'
 import { orStored } from '../device/copies/copies.ts'
 import type { LocalDevice } from '../device/device.ts'
-import { type Handlers, keeperOf, noDevice } from './context.ts'
+import { AppError } from '../errors.ts'
+import { type HandlerContext, type Handlers, keeperOf, noDevice } from './context.ts'
+
+/** How long after its code was exchanged a console may delete the account, in milliseconds. */
+const FRESH_MS = 120_000
+
+/**
+ * Requires that the person was just at the command line, if a console sends the request.
+ * @throws AppError `insufficient_user_authentication`
+ * @see RFC 9470 section 3
+ */
+function requireFreshConsole({ home, caller }: HandlerContext): void {
+  const id = caller?.token ?? null
+  const since = id === null ? null : home.tokens.boundSince(id)
+  if (since === null || home.now() - since < FRESH_MS) return
+  throw new AppError(
+    'insufficient_user_authentication',
+    'To delete the account here, run "countersignd open --full" again, and delete it within two minutes.',
+    {
+      headers: {
+        'WWW-Authenticate': `DPoP error="insufficient_user_authentication", max_age="${FRESH_MS / 1000}"`,
+      },
+    },
+  )
+}
 
 export const account: Handlers['account'] = {
   /**
@@ -20,6 +44,7 @@ export const account: Handlers['account'] = {
    */
   delete: async (_, context) => {
     if (keeperOf(context) === null) return context.account.account.delete({})
+    requireFreshConsole(context)
     const { signIn, tokens } = context.home
     await signIn.deleteAccount()
     tokens.forget()
@@ -160,8 +185,11 @@ export const token: Handlers['token'] = {
  * server and cannot see the daemon's tokens.
  */
 export const apiTokens: Handlers['apiTokens'] = {
-  list: async (page, { home, account, byMachine }) =>
-    byMachine ? account.machineTokens.list(page) : pageIn(home.tokens.list(), page, 'tok_'),
+  list: async (page, { home, account, byMachine }) => {
+    if (!byMachine) return pageIn(home.tokens.list(), page, 'tok_')
+    const { items, ...rest } = await account.machineTokens.list(page)
+    return { ...rest, items: items.map((item) => ({ ...item, bound: false })) }
+  },
   // Only scope `full` may call this, so no token can have more rights than its creator.
   create: async (input, { home, account, byMachine }) =>
     byMachine ? account.machineTokens.create(input) : home.tokens.mint(input.body),

@@ -16,7 +16,9 @@ import type { EventRows } from '../state/events.ts'
 import { type Act, newAct } from '../storage/idempotency.ts'
 import type { Ask, ToolCall } from '../api/tools/call.ts'
 import type { Agents } from '../api/agents/index.ts'
+import type { ConsoleTable } from '../api/console/index.ts'
 import type { DocsTable } from '../api/docs/index.ts'
+import type { ConsoleAccess } from '../auth/console/access.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 
 /** What handlers read from a request besides its input. */
@@ -53,6 +55,10 @@ export interface Home extends DaemonFacts {
   readonly events: EventRows
   /** Returns the webhooks of this daemon. Their modules are loaded at the first call. */
   readonly webhooks: () => Promise<Webhooks>
+  /** Whether this daemon has the console. */
+  readonly hasConsole: boolean
+  /** Returns the console's way in. Its modules are loaded at the first call. */
+  readonly console: () => Promise<ConsoleAccess>
   /** Aborted when the daemon stops, so that lasting answers end. */
   readonly stopping: AbortSignal
   readonly log: Log
@@ -196,3 +202,5 @@ export const keeperOf = (context: HandlerContext): LocalDevice | null =>
 export type AgentHandlers = Answers<Agents, 'daemon', HandlerContext>
 
 export type DocsHandlers = Answers<DocsTable, 'daemon', HandlerContext>
+
+export type ConsoleHandlers = Answers<ConsoleTable, 'daemon', HandlerContext>

@@ -3,12 +3,14 @@
  * the compiler report a missing handler.
  */
 import { agents } from '../api/agents/index.ts'
+import { consoleTable } from '../api/console/index.ts'
 import { docsTable } from '../api/docs/index.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Route } from '../api/route.ts'
 import { type ByRow, lazily, mapRows } from '../api/rows.ts'
 import {
   type AgentHandlers,
+  type ConsoleHandlers,
   type DocsHandlers,
   type HandlerContext,
   type Handlers,
@@ -85,4 +87,11 @@ export const agentAnswers = lazily<AgentHandlers>(agents, ['daemon'], {
 export const docsAnswers = lazily<DocsHandlers>(docsTable, ['daemon'], {
   home: async () => (await import('./docs/home.ts')).home,
   docsFiles: async () => (await import('./docs/docs-files.ts')).files,
+})
+
+/** The console's way in and its files. Its page is the start page (`docs/home.ts`). */
+export const consoleAnswers = lazily<ConsoleHandlers>(consoleTable, ['daemon'], {
+  codes: async () => (await import('./console/session.ts')).codes,
+  session: async () => (await import('./console/session.ts')).session,
+  consoleFiles: async () => (await import('./console/files.ts')).consoleFiles,
 })

@@ -231,7 +231,8 @@ export const listenForAccount = (
     rules: (port) => ({
       hosts: hostsOf(config.accountBind, port, config.publicUrl),
       navigable: /^\/(?:(?:[gos]|confirm|exports)\/[\w-]+)?$/,
-      tokenPath: null,
+      tokenPaths: [],
+      pagePath: null,
       peerAllowed: () => true,
     }),
   })

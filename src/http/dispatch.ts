@@ -49,6 +49,12 @@ export interface Request {
    * The scheme DPoP requires a proof.
    */
   readonly proof?: string | undefined
+  /**
+   * The thumbprint of the key that was proven.
+   *
+   * The gate sets it, so that a request that this request causes needs no proof of its own.
+   */
+  proven?: string
   /** The `Idempotency-Key`, if the request has one. */
   readonly idempotencyKey?: string | undefined
   /**

@@ -18,11 +18,14 @@ export interface GuardRules {
   readonly hosts: ReadonlyMap<string, string>
   /** Matches the paths of pages that links from other sites may open. */
   readonly navigable: RegExp
+  /** The paths that no browser and only some users may call. */
+  readonly tokenPaths: readonly string[]
   /**
-   * The path that no browser and only some users may call; null if the listener has no such path.
+   * The path that only the listener's own pages in browsers of these users may call; null if there
+   * is none.
    */
-  readonly tokenPath: string | null
-  /** Whether the user with this uid may call `tokenPath`. The uid is null if it is unknown. */
+  readonly pagePath: string | null
+  /** Whether the user with this uid may call these paths. The uid is null if it is unknown. */
   readonly peerAllowed: (uid: number | null) => boolean
 }
 
@@ -37,6 +40,9 @@ const badOrigin = (message: string, headers: Readonly<Record<string, string>> = 
  * when it checks the script of the worker for updates.
  */
 const FORGET = { 'Clear-Site-Data': '"storage"' }
+
+/** Whether the guard rejected a request because a browser asked for a service worker's script. */
+export const isWorkerRefusal = ({ headers }: AppError): boolean => headers === FORGET
 
 function checkFraming(req: IncomingMessage, fields: Fields): void {
   // RFC 9112 section 3.2: there must be exactly one Host field. Targets must be in origin form,
@@ -94,8 +100,12 @@ function checkOrigin(
   const { host = '', origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = fields
   if (fields['service-worker'] !== undefined)
     throw badOrigin('This server does not serve service workers.', FORGET)
-  if (path === rules.tokenPath && (origin !== undefined || site !== undefined))
+  if ((origin !== undefined || site !== undefined) && rules.tokenPaths.includes(path))
     throw badOrigin('A browser may not create a token. Use the command line or a script.')
+  if (path === rules.pagePath && (origin !== own || site !== 'same-origin'))
+    throw badOrigin(
+      `Only the console at ${own} may call this path. Run "countersignd open" to open it.`,
+    )
   if (origin !== undefined && origin !== own)
     throw badOrigin('Pages of other origins may not call this server.')
   if (site === undefined) return false
@@ -128,11 +138,12 @@ export function guard(
   const opensElsewhere = checkOrigin(req.method, fields, own, path, rules)
   const { segments, query } = splitTarget(url)
   const redirect = opensElsewhere ? own + url : null
-  return { segments, query, redirect, asksPeer: path === rules.tokenPath }
+  const asksPeer = path === rules.pagePath || rules.tokenPaths.includes(path)
+  return { segments, query, redirect, asksPeer }
 }
 
 /**
- * Checks the peer of a connection. Required for the path that only some users may call.
+ * Checks the peer of a connection. Required for the paths that only some users may call.
  * @param uid the uid of the peer; null if it is unknown
  * @throws AppError `peer_not_allowed`
  */

@@ -15,7 +15,7 @@ import { newBodyMemory, newLargeBodies } from './body-memory.ts'
 import { hasBody, readBody } from './body.ts'
 import { newConnections, newUnread } from './connections.ts'
 import { credentialOf, fieldsOf } from './fields.ts'
-import { type GuardRules, checkPeer, guard } from './guard.ts'
+import { type GuardRules, checkPeer, guard, isWorkerRefusal } from './guard.ts'
 import { type ListenAddress, listenOn, takePort } from './address.ts'
 import {
   endRaw,
@@ -56,6 +56,11 @@ export interface ServerOptions extends ListenAddress {
    * header is ignored.
    */
   readonly proofNonce?: () => Promise<string>
+  /**
+   * Called if the browser of an allowed user asks for the script of a service worker, before the
+   * request is rejected. Another program on this port installed the worker.
+   */
+  readonly onWorkerAsked?: () => Promise<void>
   /**
    * Called for requests that are rejected before they are dispatched. The dispatcher records
    * others.
@@ -274,6 +279,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         if (connection[PEER] === undefined) await readPeer(connection)
         options.record(refusalOf(requestId, peer, code))
       }
+      if (isWorkerRefusal(error) && rules.peerAllowed(peer())) await options.onWorkerAsked?.()
       // Being shut down is not a failure.
       if (statusOf(code) >= 500 && code !== 'shutting_down')
         log('error', 'request failed', { request_id: requestId, error: code, cause: whyOf(error) })

@@ -35,6 +35,7 @@ export function tokenRows(db: DatabaseSync, append: Append) {
     db,
     'update tokens set revoked_at = ? where id = ? and revoked_at is null',
   )
+  const remove = statement(db, 'delete from tokens where id = ?')
   const touch = statement(
     db,
     'update tokens set last_used_at = max(coalesce(last_used_at, 0), ?) where id = ?',
@@ -63,6 +64,15 @@ export function tokenRows(db: DatabaseSync, append: Append) {
     revoke: (id: string, at: number, name: string): void =>
       transaction(db, () => {
         if (revoke.run(at, id) > 0) append('token.revoked', { token_id: id, name })
+      }),
+    /**
+     * Deletes a token. Its id is stored like that of a begun token, until its keychain entry is
+     * deleted.
+     */
+    drop: (id: string): void =>
+      transaction(db, () => {
+        remove.run(id)
+        meta.set(BEGUN, id)
       }),
     /** Stores when tokens were last used, in one transaction. A stored time never decreases. */
     touch(uses: Iterable<{ readonly id: string; readonly at: number }>): void {

@@ -78,7 +78,7 @@ const isLock = (name: string) => name === LOCK || name === `${LOCK}-journal`
 
 /** SQLite's file names, and this program's names for temporary files and copies of a database. */
 const DATABASE = String.raw`(state|account|lock)\.db(-wal|-shm|-journal|(\.copy|\.v\d+\.backup)?(\.tmp(-journal|-wal|-shm)?)?)?`
-const WHOLE = String.raw`(keychain\.json|keychain\.key|runtime\.json|secret)(\.tmp)?`
+const WHOLE = String.raw`(keychain\.json|keychain\.key|runtime\.json|secret|console\.html)(\.tmp)?`
 const OTHER = String.raw`audit(-\d{12})?\.jsonl|keyring-\d+\.node`
 
 const FILES = new RegExp(`^(${DATABASE}|${WHOLE}|${OTHER})$`)

@@ -78,6 +78,18 @@ export function removeRuntime(dir: string): void {
   }
 }
 
+/** Returns the path of the page with which the command line opens a console in the browser. */
+export const consolePage = (dir: string): string => join(dir, 'console.html')
+
+/** Deletes that page, if there is one and the disk permits it. */
+export function removeConsolePage(dir: string): void {
+  try {
+    removeFile(consolePage(dir))
+  } catch {
+    // If the file remains, its code is used or expires within a minute.
+  }
+}
+
 /**
  * Returns the 32 secret bytes that only processes of this user can read.
  *

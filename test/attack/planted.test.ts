@@ -97,7 +97,7 @@ describe('a weaker guard is detected', () => {
     ['any Host is good', { rules: { hosts: anyHost } }, 'DNS rebinding'],
     [
       'a page of ours may create tokens',
-      { rules: { tokenPath: null } },
+      { rules: { tokenPaths: [] } },
       'A browser creates a token',
     ],
     ['links lead everywhere', { rules: { navigable: /^\// } }, 'Cross-site request'],

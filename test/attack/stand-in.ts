@@ -79,7 +79,8 @@ async function listener(which: Listener, table: Table, weak: Weakness) {
       hosts: hostsOf('127.0.0.1', port),
       navigable:
         which === 'api' ? /^\/(?:api\/v1\/docs)?$/ : /^\/(?:(?:[gos]|confirm|exports)\/[\w-]+)?$/,
-      tokenPath: which === 'api' ? '/api/v1/token' : null,
+      tokenPaths: which === 'api' ? ['/api/v1/token'] : [],
+      pagePath: null,
       peerAllowed: () => true,
       ...weak.rules,
     }),

@@ -90,7 +90,7 @@ test('the list has the same values as the answer to minting', () => {
     expires_at: '2026-01-02T03:05:05.678Z',
   }
   assert.partialDeepStrictEqual(made, answer)
-  assert.deepEqual(tokens.list(), [{ ...made, state: 'active', last_used_at: null }])
+  assert.deepEqual(tokens.list(), [{ ...made, bound: false, state: 'active', last_used_at: null }])
   const plain = tokens.mint({ name: 'n', scope: 'read' })
   assert.deepEqual([plain.label, plain.expires_at], [null, null])
 })

@@ -125,7 +125,11 @@ async function atPlantedRows(t: TestContext, recorder: Recorder): Promise<void> 
     port: 0,
     log: () => undefined,
     dispatch: newDispatch<{ scope: 'read' }>(table, { things }, openGate),
-    rules: (port) => ({ ...openRules(port), tokenPath: '/api/v1/token', peerAllowed: () => false }),
+    rules: (port) => ({
+      ...openRules(port),
+      tokenPaths: ['/api/v1/token'],
+      peerAllowed: () => false,
+    }),
     timeouts: { headers: 150, request: 300 },
   })
   t.after(() => server.close(0))

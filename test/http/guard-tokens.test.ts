@@ -56,7 +56,8 @@ describe('tokens', () => {
     [(token) => token, 401, 'unauthorized'],
     [(token) => `Basic ${btoa(`x:${token}`)}`, 401, 'unauthorized'],
     [(token) => `Token ${token}`, 401, 'unauthorized'],
-    [(token) => `DPoP ${token}`, 401, 'unauthorized'],
+    // The token is not bound to a key, and there is no proof.
+    [(token) => `DPoP ${token}`, 401, 'invalid_token'],
   ]
   for (const [value, status, error] of spellings)
     test(`Authorization: ${value('T')} → ${status} ${error ?? ''}`, async () => {
@@ -66,7 +67,11 @@ describe('tokens', () => {
       assert.equal(errorOf(answer), error)
       assert.equal(
         answer.headers['www-authenticate'],
-        error === 'unauthorized' ? 'Bearer' : 'Bearer error="invalid_token"',
+        error === 'unauthorized'
+          ? 'Bearer'
+          : value('T') === 'DPoP T'
+            ? 'DPoP error="use_dpop_nonce", algs="Ed25519 EdDSA"'
+            : 'Bearer error="invalid_token"',
       )
       // A public route ignores the token.
       assert.equal(only(answersIn(await withToken(value(write), '/health'))).status, 200)

@@ -23,6 +23,7 @@ export const openGate = {
 export const openRules: ServerOptions['rules'] = (port) => ({
   hosts: new Map([[`127.0.0.1:${port}`, `http://127.0.0.1:${port}`]]),
   navigable: /^$/,
-  tokenPath: null,
+  tokenPaths: [],
+  pagePath: null,
   peerAllowed: () => true,
 })

@@ -46,7 +46,8 @@ export async function listening(
     rules: (bound) => ({
       hosts: hostsOf('127.0.0.1', bound),
       navigable: /^(?!)/,
-      tokenPath: '/',
+      tokenPaths: ['/'],
+      pagePath: null,
       peerAllowed: () => true,
     }),
   })

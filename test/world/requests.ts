@@ -72,6 +72,8 @@ function contextAt(
     serving: () => null,
     events: state.events,
     webhooks: () => Promise.reject(new Error('no webhooks on the workbench')),
+    hasConsole: true,
+    console: () => Promise.reject(new Error('no console on the workbench')),
     stopping: new AbortController().signal,
     log,
     ask: () => Promise.reject(new Error('No other row is asked.')),

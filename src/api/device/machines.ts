@@ -6,7 +6,7 @@
  */
 import * as v from 'valibot'
 import { holderId, id, Jwk, listOf, name, Page, ScopeName, Time } from '../fields.ts'
-import { ApiToken, MintedToken, NewToken } from '../rest/api-tokens.ts'
+import { MachineToken, MintedToken, NewToken } from '../rest/api-tokens.ts'
 import type { Routes } from '../route.ts'
 
 export const Machine = v.object({
@@ -54,7 +54,7 @@ export const machineTokens = {
     by: 'account',
     errors: ['forbidden'],
     query: Page,
-    reply: listOf(ApiToken),
+    reply: listOf(MachineToken),
   },
   create: {
     method: 'POST',

@@ -57,6 +57,10 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
     remedy:
       'Use the address that the daemon prints when it starts. The message lists all addresses.',
   },
+  insufficient_user_authentication: {
+    meaning: 'A console may do this only shortly after it was opened.',
+    remedy: 'Run `countersignd open --full` again, and repeat the request within two minutes.',
+  },
   insufficient_scope: {
     meaning: 'The token’s scope is too narrow. `required_scope` names the scope that is needed.',
     remedy: 'Use a token with that scope. Nothing was changed.',

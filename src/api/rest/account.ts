@@ -184,6 +184,7 @@ export const account = {
     path: '/api/v1/account',
     by: 'both',
     errors: ['forbidden', 'not_found', 'invalid_state'],
+    handlerErrors: ['insufficient_user_authentication'],
     status: 204,
   },
 } as const satisfies Routes

@@ -47,12 +47,26 @@ export const MintedToken = named(
   }),
 )
 
+const listed = {
+  ...fields,
+  state: v.picklist(['active', 'revoked', 'expired']),
+  last_used_at: v.nullable(Time),
+}
+
+/** A machine account's token. No such token is bound to a key. */
+export const MachineToken = named('MachineToken', v.object(listed))
+export type MachineToken = v.InferOutput<typeof MachineToken>
+
 export const ApiToken = named(
   'ApiToken',
   v.object({
-    ...fields,
-    state: v.picklist(['active', 'revoked', 'expired']),
-    last_used_at: v.nullable(Time),
+    ...listed,
+    bound: v.pipe(
+      v.boolean(),
+      v.description(
+        'Whether the token is accepted only with proofs of a key (RFC 9449), as that of a console in a browser.',
+      ),
+    ),
   }),
 )
 export type ApiToken = v.InferOutput<typeof ApiToken>

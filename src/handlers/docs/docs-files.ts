@@ -6,13 +6,10 @@
  * example, the cache may have a file of another program that used this port.
  */
 import { createHash } from 'node:crypto'
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
 import { asset } from '../../runtime/executable.ts'
 import { AppError } from '../../errors.ts'
+import { cachedFile, inflate } from '../cached-file.ts'
 import type { DocsHandlers } from '../context.ts'
-
-const inflate = promisify(gunzip)
 
 const JS = 'text/javascript; charset=utf-8'
 const CSS = 'text/css; charset=utf-8'
@@ -58,12 +55,6 @@ async function load(): Promise<DocsFiles | null> {
   }
 }
 
-/**
- * The uncompressed library, for the few clients without gzip. Decompressed once, so that all slow
- * readers share one buffer.
- */
-let plain: Promise<Uint8Array> | undefined
-
 let known: Promise<DocsFiles | null> | null = null
 
 /**
@@ -82,23 +73,11 @@ export async function docsFiles(): Promise<DocsFiles | null> {
   }
 }
 
-/** Checks whether an Accept-Encoding field accepts gzip (RFC 9110 section 12.5.3). */
-const takesGzip = (accepted: string): boolean =>
-  accepted
-    .split(',')
-    .some((coding) => /^\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(coding))
-
 export const files: DocsHandlers['docsFiles'] = {
   read: async ({ name }, context) => {
     const file = Object.values((await docsFiles()) ?? {}).find((it) => it.name === name)
     if (file === undefined)
       throw new AppError('not_found', 'There is no file with this name. Reload GET /api/v1/docs.')
-    const { type, bytes, gzipped } = file
-    const cacheHeaders = { 'Cache-Control': 'public, max-age=31536000, immutable' }
-    if (!gzipped) return { type, body: bytes, headers: cacheHeaders }
-    const headers = { ...cacheHeaders, Vary: 'Accept-Encoding' }
-    return takesGzip(context.header('accept-encoding') ?? '')
-      ? { type, body: bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } }
-      : { type, body: await (plain ??= inflate(bytes)), headers }
+    return cachedFile(file, context)
   },
 }

@@ -8,7 +8,7 @@ import { hash } from 'node:crypto'
 import { pageOf } from '../../api/cursor.ts'
 import { timeAt } from '../../api/fields.ts'
 import type { CallerSession, Service } from '../../api/port.ts'
-import type { ApiToken } from '../../api/rest/api-tokens.ts'
+import type { MachineToken } from '../../api/rest/api-tokens.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { newToken } from '../../crypto/token.ts'
 import { AppError } from '../../errors.ts'
@@ -51,7 +51,7 @@ const shown = ({ id, name, label, scope, created_at, expires_at }: Row) => ({
   expires_at: timeOf(expires_at),
 })
 
-const resource = (row: Row, now: number): ApiToken => ({
+const resource = (row: Row, now: number): MachineToken => ({
   ...shown(row),
   state: stateOf(row, now),
   last_used_at: timeOf(row.last_used_at),

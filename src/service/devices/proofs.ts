@@ -6,9 +6,8 @@
  */
 import { createHmac, hash } from 'node:crypto'
 import { LEEWAY_S } from '../../crypto/jose/jwt.ts'
-import { verifyProof } from '../../crypto/jose/dpop.ts'
-import { Refusal } from '../../crypto/refusal.ts'
-import { AppError } from '../../errors.ts'
+import { type Proof, checkProof, nonceRequired, proofUsed } from '../../api/proof-check.ts'
+import type { AppError } from '../../errors.ts'
 import type { ServiceContext } from '../context.ts'
 import { compiledOnce } from '../db/compiled.ts'
 import { newProofEpochs } from '../db/proof-epochs.ts'
@@ -30,16 +29,6 @@ const SWEEP_MS = 60_000
  * @param iat Unix seconds
  */
 const idsAt = (iat: number) => `p${String(iat).padStart(11, '0')}`
-
-/**
- * The value of a DPoP header, and the request it belongs to. `path` is the route's path, without
- * the server's address.
- */
-export interface Proof {
-  readonly text: string
-  readonly method: string
-  readonly path: string
-}
 
 /** A valid proof that has not been checked for reuse yet. */
 export interface ValidProof {
@@ -98,16 +87,6 @@ export const recordUse = compiledOnce((db, { useId, useExpires, epoch }: ProofUs
     .returning('used_proofs.id'),
 )
 
-/** Returns the challenge header for a 401 (RFC 9449 section 7.1). */
-export const challenge = (
-  error: 'invalid_token' | 'invalid_dpop_proof' | 'use_dpop_nonce',
-): Readonly<Record<string, string>> => ({
-  'WWW-Authenticate': `DPoP error="${error}", algs="Ed25519 EdDSA"`,
-})
-
-const refused = (message: string, cause?: unknown) =>
-  new AppError('invalid_token', message, { headers: challenge('invalid_dpop_proof'), cause })
-
 export function newProofs({
   db,
   now,
@@ -162,11 +141,6 @@ export function newProofs({
     return latest
   }
 
-  const nonceRequired = (current: string) =>
-    new AppError('invalid_token', 'The proof does not contain the server’s newest nonce.', {
-      headers: { ...challenge('use_dpop_nonce'), 'DPoP-Nonce': current },
-    })
-
   /** Returns the epoch of a nonce. */
   async function requireNonce(found: string | null): Promise<string> {
     const { epoch, nonce, previous } = await noncesNow()
@@ -188,30 +162,17 @@ export function newProofs({
   }
 
   const unrecorded: Proofs['unrecorded'] = async ({ epoch }) =>
-    (await epochs.hasEnded(epoch))
-      ? nonceRequired((await noncesNow()).nonce)
-      : refused('This proof was used before. Create a new one for each request.')
+    (await epochs.hasEnded(epoch)) ? nonceRequired((await noncesNow()).nonce) : proofUsed()
 
   return {
     nonce: async () => (await noncesNow()).nonce,
     useOf,
     unrecorded,
 
-    verify: async ({ text, method, path }, accessToken) => {
-      try {
-        const url = publicUrl() + path
-        const at = Math.floor(now() / 1000)
-        const { thumbprint, jti, iat, nonce } = await verifyProof(text, {
-          method,
-          url,
-          accessToken,
-          now: at,
-        })
-        return { thumbprint, jti, iat, epoch: await requireNonce(nonce) }
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error
-        throw refused(`The DPoP proof is not valid: ${error.message}.`, error)
-      }
+    verify: async (proof, accessToken) => {
+      const expected = { origin: publicUrl(), accessToken, now: now() }
+      const { thumbprint, jti, iat, nonce } = await checkProof(proof, expected)
+      return { thumbprint, jti, iat, epoch: await requireNonce(nonce) }
     },
 
     use: async (shown) => {

@@ -9,6 +9,7 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, QueryCreator } from 'kysely'
 import type { SessionTokens as Tokens } from '../../api/device/enrolment.ts'
 import { timeAt } from '../../api/fields.ts'
+import { type Proof, challenge } from '../../api/proof-check.ts'
 import type { Open, Service, CallerSession, Visitor } from '../../api/port.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
@@ -16,14 +17,7 @@ import { compiledOnce } from '../db/compiled.ts'
 import { deviceOf } from '../db/faults.ts'
 import type { ServiceContext } from '../context.ts'
 import { requireActiveMachine } from './machines.ts'
-import {
-  challenge,
-  type Proof,
-  type Proofs,
-  type ProofUse,
-  recordUse,
-  type ValidProof,
-} from './proofs.ts'
+import { type Proofs, type ProofUse, recordUse, type ValidProof } from './proofs.ts'
 import type { Schema } from '../db/schema.ts'
 import { markSessionEnded, transactionWithMarks } from '../db/sync-marks.ts'
 

@@ -1,0 +1,59 @@
+/**
+ * The page of the console and its files, as the build writes them to `dist/console`.
+ *
+ * Each file name contains a hash of the content, and the page contains the full hash of each
+ * script. So a browser runs no script that another program left in its cache.
+ */
+import type { Content } from '../../api/route.ts'
+import { AppError } from '../../errors.ts'
+import { asset } from '../../runtime/executable.ts'
+import { cachedFile } from '../cached-file.ts'
+import type { ConsoleHandlers } from '../context.ts'
+
+/** What the build writes about the console. */
+interface Manifest {
+  /** The Content-Security-Policy of the page. */
+  readonly csp: string
+  /** The name of the page. */
+  readonly index: string
+  /** The other files by name. Each is stored with gzip, under its name and `.gz`. */
+  readonly files: Readonly<Record<string, { readonly type: string }>>
+}
+
+const stored = (name: string) => asset(`console/${name}`)
+
+const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+/** Returns the manifest; null if the console is not built. */
+function manifest(): Manifest | null {
+  try {
+    return JSON.parse(stored('manifest.json').toString()) as Manifest
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+/** Returns the page of the console; null if it is not built. */
+export function consolePageContent(): Content | null {
+  const made = manifest()
+  if (made === null) return null
+  return {
+    type: 'text/html; charset=utf-8',
+    body: stored(made.index),
+    headers: {
+      'Content-Security-Policy': made.csp,
+      'Cross-Origin-Opener-Policy': 'same-origin',
+    },
+  }
+}
+
+export const consoleFiles: ConsoleHandlers['consoleFiles'] = {
+  read: async ({ name }, context) => {
+    const files = manifest()?.files ?? {}
+    const file = Object.hasOwn(files, name) ? files[name] : undefined
+    if (file === undefined)
+      throw new AppError('not_found', 'There is no file with this name. Reload the console.')
+    return cachedFile({ type: file.type, bytes: stored(`${name}.gz`), gzipped: true }, context)
+  },
+}

@@ -1,0 +1,33 @@
+/** The console's way in: codes for the command line, and tokens for browsers. */
+import { consoleTable } from '../../api/console/index.ts'
+import { AppError } from '../../errors.ts'
+import type { ConsoleHandlers } from '../context.ts'
+
+export const codes: ConsoleHandlers['codes'] = {
+  create: async ({ body: { scope } }, { home }) => (await home.console()).createCode(scope),
+}
+
+const { method, path } = consoleTable.session.create
+
+export const session: ConsoleHandlers['session'] = {
+  create: async ({ body: { code } }, context) => {
+    const text = context.header('dpop')
+    const access = await context.home.console()
+    return access.open({
+      code,
+      proof: text === undefined ? null : { text, method, path },
+      userAgent: context.header('user-agent'),
+    })
+  },
+
+  delete: async (_, { home, account, caller }) => {
+    const id = caller?.token ?? null
+    if (id === null || home.tokens.boundSince(id) === null)
+      throw new AppError(
+        'forbidden',
+        'Only a console can end itself here. DELETE /api/v1/api-tokens/{id} revokes a token.',
+      )
+    home.tokens.revoke(id)
+    await home.tokenLinks.end(account, id)
+  },
+}
