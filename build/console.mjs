@@ -11,13 +11,13 @@ import { gzip } from 'node:zlib'
 import { build } from 'esbuild'
 
 const OUT = 'dist/console'
+const INDEX = 'index.html'
 /** The path at which the daemon serves the files. */
 const SERVED = '/console/'
 
 const TYPES = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
-  html: 'text/html; charset=utf-8',
 }
 
 const integrityOf = (content) => `sha256-${createHash('sha256').update(content).digest('base64')}`
@@ -56,13 +56,15 @@ async function documentOf(files, entries) {
       scripts.map(({ name, content }) => [SERVED + name, integrityOf(content)]),
     ),
   })
-  const style = files.find(({ name }) => name === entries.style)
+  const named = (wanted) => files.find(({ name }) => name === wanted)
+  const [style, main] = [named(entries.style), named(entries.main)]
   const values = {
     icon: ICON,
     style: SERVED + style.name,
     styleIntegrity: integrityOf(style.content),
     importMap,
-    main: SERVED + entries.main,
+    main: SERVED + main.name,
+    mainIntegrity: integrityOf(main.content),
   }
   const template = await readFile('src/console/index.html', 'utf8')
   const text = template.replaceAll(/\{(\w+)\}/g, (_, name) => values[name])
@@ -96,15 +98,15 @@ export async function buildConsole(options) {
     style: nameOf('console', '.css'),
   })
   await mkdir(OUT, { recursive: true })
-  const index = { name: 'index.html', content: text }
   await Promise.all(
-    [...files, index].map(async ({ name, content }) =>
+    files.map(async ({ name, content }) =>
       writeFile(`${OUT}/${name}.gz`, await promisify(gzip)(content, { level: 9 })),
     ),
   )
+  await writeFile(`${OUT}/${INDEX}`, text)
   const types = Object.fromEntries(
     files.map(({ name }) => [name, { type: TYPES[name.split('.').at(-1)] }]),
   )
-  await writeFile(`${OUT}/manifest.json`, JSON.stringify({ csp, index: index.name, files: types }))
+  await writeFile(`${OUT}/manifest.json`, JSON.stringify({ csp, index: INDEX, files: types }))
   return result
 }

@@ -63,28 +63,39 @@ interface Exchanged {
 
 const EXCHANGE = '/console/v1/session'
 
-async function exchange(code: string): Promise<void> {
-  const key = await newProofKey()
+/** Sends the code with a proof. `at`: Unix seconds, by the clock of the daemon. */
+async function sendCode(code: string, key: CryptoKeyPair, at: number): Promise<Response> {
   const url = location.origin + EXCHANGE
-  // The clock of the browser may be wrong, or on another machine: the address may be forwarded.
-  const health = await fetch('/health', { cache: 'no-store' })
-  const date = health.headers.get('Date')
-  const at = Math.floor((date === null ? Date.now() : Date.parse(date)) / 1000)
   const answer = await fetch(EXCHANGE, {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',
-      DPoP: await proofOf(key, { method: 'POST', url, at, token: null, nonce: null }),
+      DPoP: await proofOf(key, { method: 'POST', url, at, token: null, nonce }),
     },
     body: JSON.stringify({ code }),
   })
+  nonce = answer.headers.get('DPoP-Nonce') ?? nonce
+  return answer
+}
+
+const seconds = (ms: number) => Math.floor(ms / 1000)
+
+async function exchange(code: string): Promise<void> {
+  const key = await newProofKey()
+  const first = await sendCode(code, key, seconds(Date.now()))
+  // The answer to the first attempt has the nonce, and the time of the daemon: the clock of this
+  // browser may be wrong.
+  const date = Date.parse(first.headers.get('Date') ?? '')
+  const answer =
+    first.status === 401
+      ? await sendCode(code, key, seconds(Number.isNaN(date) ? Date.now() : date))
+      : first
   if (!answer.ok) {
     stateNow.value = 'refused'
     return
   }
   const { id, token, scope, full_until, now } = (await answer.json()) as Exchanged
   const session = { id, token, scope, fullUntil: full_until, ahead: Date.parse(now) - Date.now() }
-  nonce = answer.headers.get('DPoP-Nonce')
   await storeTabSession(session, key)
   openSession({ session, key })
 }
@@ -148,7 +159,7 @@ async function sendOnce(
   const proof = await proofOf(key, {
     method: request.method,
     url: request.url.replace(/[?#].*/, ''),
-    at: Math.floor((Date.now() + session.ahead) / 1000),
+    at: seconds(Date.now() + session.ahead),
     token: session.token,
     nonce,
   })
