@@ -1,9 +1,9 @@
-/** The words that the user says to a person, and the people whom the user can call. */
+/** The words that the user speaks to a person, and the people that the user can call. */
 import { api, allItems, dataOf, type Schemas } from './api.ts'
 import { now, wordWindowOf } from './clock.ts'
 import { type Resource, useResource } from './resource.ts'
 
-/** A person whom the user can call: by a connection or a guest code. */
+/** A person that the user can call: by a connection or a guest code. */
 export interface Callee {
   /** The id of the connection or of the guest code. */
   readonly id: string
@@ -14,7 +14,7 @@ export interface Callee {
   readonly externalMember: string | null
 }
 
-/** The events that change the people whom the user can call. */
+/** The events that change the people that the user can call. */
 export const CALLEE_EVENTS = ['connection.*', 'member.*', 'guest_code.*'] as const
 
 const activeConnections = () =>
@@ -38,7 +38,7 @@ const activeGuests = () =>
 const byFavorite = (a: Callee, b: Callee) =>
   Number(b.favorite) - Number(a.favorite) || a.name.localeCompare(b.name)
 
-/** Returns everyone whom the user can call on this device, favourites first. */
+/** Returns all people that the user can call on this device, favourites first. */
 export async function readCallees(): Promise<Callee[]> {
   const [connections, guests] = await Promise.all([activeConnections(), activeGuests()])
   const ofConnections = connections

@@ -171,7 +171,7 @@ export const App = () => {
         <Navigation
           current={currentPlace.value.page === '' ? PAGES[0].name : currentPlace.value.page}
         />
-        <main tabIndex={-1}>
+        <main id="main" tabIndex={-1}>
           <AwayNotice />
           <CurrentPage />
         </main>

@@ -1,7 +1,7 @@
 /** Fields of forms, each with its label and an explanation. */
 import type { Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 
 interface FieldBase {
   readonly label: string
@@ -37,12 +37,15 @@ export const TextField = (
   },
 ) => {
   const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (of.autofocus === true) input.current?.focus()
+  }, [])
   const shared = {
     id,
     value: of.value.value,
     required: of.required,
     maxLength: of.maxLength,
-    autoFocus: of.autofocus,
     'aria-describedby': describedBy(id, of.hint),
     autocomplete: 'off',
     onInput: (event: { readonly currentTarget: { readonly value: string } }) => {
@@ -53,7 +56,7 @@ export const TextField = (
     <Labelled {...of} id={id}>
       {of.rows === undefined ? (
         // Each kind of input has a type of its own for the compiler.
-        <input {...shared} type={(of.type ?? 'text') as 'text'} />
+        <input {...shared} ref={input} type={(of.type ?? 'text') as 'text'} />
       ) : (
         <textarea {...shared} rows={of.rows} />
       )}

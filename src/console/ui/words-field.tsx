@@ -28,7 +28,7 @@ export const WordsField = ({ label, value, autofocus, disabled }: WordsFieldProp
   const inputs = useRef<(HTMLInputElement | null)[]>([])
   /** The input with the focus, and the chosen completion of it. */
   const active = useSignal<{ readonly at: number; readonly choice: number } | null>(null)
-  /** The inputs that the user has left, whose text should be a word. */
+  /** The inputs that the user has left. Their text should be a word. */
   const left = useSignal<ReadonlySet<number>>(new Set())
   const count = value.value.length
 

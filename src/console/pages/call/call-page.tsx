@@ -1,5 +1,5 @@
 /**
- * On a call. It leads the user: who speaks first, what to check, what to say, when to hang up. Own
+ * On a call. It leads the user: who speaks first, what to check, when to hang up. Own
  * words are shown to a caller only after the caller's words were right.
  */
 import { useSignal, type Signal } from '@preact/signals'

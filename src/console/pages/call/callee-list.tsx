@@ -1,4 +1,4 @@
-/** The list from which the user chooses whom to call. */
+/** The list from which the user chooses the person to call. */
 import { useSignal } from '@preact/signals'
 import { CALLEE_EVENTS, readCallees, type Callee } from '../../data/own-words.ts'
 import { useResource } from '../../data/resource.ts'

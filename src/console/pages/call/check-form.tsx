@@ -42,7 +42,7 @@ export const VerdictBox = ({ of }: { readonly of: CallVerdict | null }) => {
 
 /**
  * The form.
- * @param of `expected`: the name of the person whom the user called, or null; `onProven`: called
+ * @param of `expected`: the name of the called person, or null; `onProven`: called
  * with the speaker and the verdict if the words prove the speaker
  */
 export const CheckForm = (of: {

@@ -18,6 +18,9 @@ type Drawn = Schemas['Challenge']
 const drawChallengeFor = (connection: string, purpose: string): Promise<Drawn> =>
   dataOf(api.POST('/api/v1/verify/challenges', { body: { connection_id: connection, purpose } }))
 
+/** Moves the focus to an element that replaces a form, so that the keyboard continues there. */
+const takeFocus = (element: HTMLElement | null): void => element?.focus()
+
 const Purpose = ({ of }: { readonly of: string }) => (
   <strong>
     <bdi>{of}</bdi>
@@ -84,7 +87,7 @@ export const AskForPurpose = (of: {
   )
 }
 
-/** The user confirms a purpose to the other person, who said a word. */
+/** The user confirms a purpose to the other person, who gave a word. */
 export const ConfirmPurpose = (of: {
   readonly connection: string
   /** The member who asked; undefined in a direct connection. */
@@ -127,7 +130,7 @@ export const ConfirmPurpose = (of: {
       </form>
     )
   return (
-    <section class="card own-words">
+    <section class="card own-words" tabIndex={-1} ref={takeFocus}>
       <h2>{call.confirmsLead}</h2>
       <p class="purpose">
         <Purpose of={code.value.purpose ?? ''} />

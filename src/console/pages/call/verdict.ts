@@ -12,7 +12,7 @@ type Match = Schemas['Match']
 
 /** A verdict as it is shown. */
 export interface CallVerdict {
-  /** ok: verified. bad: hang up. warn: nothing can be said. */
+  /** ok: verified. bad: hang up. warn: no conclusion. */
   readonly kind: 'ok' | 'warn' | 'bad'
   readonly title: ComponentChild
   /** What to do, a sentence each. */
@@ -28,8 +28,23 @@ const isSure = ({ speaker, conclusive }: Match): boolean => speaker === 'other' 
 /** The reasons that a sync can remove. */
 const SYNCED = new Set(['clock_uncertain', 'sync_stale', 'rotation_pending', 'secret_missing'])
 
-/** Returns the name of a match: a connection is called by the name that the user gave it. */
-export const nameOfMatch = (match: Match): ComponentChild => h(PersonNameText, { of: match })
+/**
+ * Returns the name of a match. The name that the user gave comes first: that of the connection or
+ * the label of the guest.
+ */
+export function nameOfMatch(match: Match): ComponentChild {
+  const { connection_name, display_name, external_member, kind } = match
+  const own = kind === 'connection' ? connection_name : display_name
+  const person =
+    kind === 'connection'
+      ? h(PersonNameText, { of: match })
+      : external_member != null && h(Name, { of: external_member.display_name })
+  if (own === undefined) return person
+  const isSame = own === (kind === 'connection' ? display_name : external_member?.display_name)
+  return isSame || person === false
+    ? h(Name, { of: own })
+    : [h(Name, { of: own }), ' (', person, ')']
+}
 
 function verifiedVerdict(result: Verification, match: Match): CallVerdict {
   const { call } = messages()
@@ -65,7 +80,7 @@ function unsureVerdict({ verified, matches, reasons }: Verification): CallVerdic
 
 /**
  * Returns the verdict about a result.
- * @param expected the name of the person whom the user called; null if the caller can be anyone
+ * @param expected the name of the called person; null if the caller can be anyone
  */
 export function callVerdictOf(result: Verification, expected: string | null): CallVerdict {
   const { call } = messages()

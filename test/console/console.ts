@@ -1,0 +1,122 @@
+/** The console in a real browser: opens it with a code, and collects what the page reports. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { TestContext } from 'node:test'
+import type { AxeResults } from 'axe-core'
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Scope } from '../../src/auth/scopes.ts'
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+
+/** A browser for the tests of a file. */
+export interface ConsoleBrowser {
+  /**
+   * Opens the console of a daemon in a profile of its own, and waits until it is signed in.
+   * @param of `at`: the fragment to go to, such as `#/people`
+   */
+  open(address: string, of?: OpenOptions): Promise<Page>
+  /** What pages logged or threw, or requested against their policy: empty if all is well. */
+  readonly messages: readonly string[]
+}
+
+interface OpenOptions extends BrowserContextOptions {
+  readonly scope?: Scope
+  readonly at?: string
+}
+
+/** Returns a code for a console of this scope. */
+export async function consoleCode(address: string, scope: Scope = 'write'): Promise<string> {
+  const answer = await fetch(`${address}/console/v1/codes`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ scope }),
+  })
+  assert.equal(answer.status, 201)
+  return ((await answer.json()) as { code: string }).code
+}
+
+/** Starts a browser, which ends with the test. The test fails if a page reported anything. */
+export async function consoleBrowser(t: TestContext): Promise<ConsoleBrowser> {
+  const browser = await chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  })
+  const messages: string[] = []
+  t.after(async () => {
+    await browser.close()
+    assert.deepEqual(messages, [])
+  })
+  return {
+    messages,
+    async open(address, { scope, at, ...options } = {}) {
+      const context = await browser.newContext({
+        locale: 'en-GB',
+        permissions: ['clipboard-read', 'clipboard-write'],
+        ...options,
+      })
+      await context.exposeFunction('violated', (what: string) => messages.push(what))
+      await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
+        violated(event.violatedDirective + ' ' + event.blockedURI))`)
+      context.on('console', (message) => {
+        // The browser itself logs failed requests, which the tests cause on purpose.
+        if (!message.text().startsWith('Failed to load resource')) messages.push(message.text())
+      })
+      context.on('weberror', (error) => messages.push(String(error.error())))
+      const page = await context.newPage()
+      page.setDefaultTimeout(10_000)
+      await page.goto(`${address}/#k=${await consoleCode(address, scope)}`)
+      await page.locator('nav').waitFor()
+      if (at !== undefined) await page.goto(`${address}/${at}`)
+      return page
+    },
+  }
+}
+
+/** Returns the text of the control with the focus, or its label; empty for other elements. */
+export const focused = (page: Page): Promise<string> =>
+  page.evaluate<string>(
+    `((it) => it.matches('a, button, input, select, textarea, summary')
+      ? it.getAttribute('aria-label') ?? it.textContent : '')(document.activeElement)`,
+  )
+
+/** Presses Tab until an element with this text or label has the focus. */
+export async function tabTo(page: Page, name: RegExp | string): Promise<void> {
+  const isHere = (text: string) =>
+    typeof name === 'string' ? text.trim() === name : name.test(text.trim())
+  for (let pressed = 0; pressed < 80; pressed++) {
+    if (isHere(await focused(page))) return
+    await page.keyboard.press('Tab')
+  }
+  assert.fail(`no ${name} by Tab; the focus is at ${await focused(page)}`)
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/**
+ * Asserts that axe-core finds no fault of any kind, light and dark, and that the page is no wider
+ * than the window at 360, 1280 and 1600 pixels.
+ */
+export async function assertFaultless(page: Page): Promise<void> {
+  // The policy of the page allows no evaluation, but that of the debugging interface does.
+  await page.evaluate(AXE)
+  for (const width of [360, 1280, 1600]) {
+    await page.setViewportSize({ width, height: 800 })
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
+  }
+  for (const [width, colorScheme] of [
+    [360, 'light'],
+    [360, 'dark'],
+    [1280, 'light'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const { violations } = await page.evaluate<AxeResults>(
+      `axe.run(document, { resultTypes: ['violations'] })`,
+    )
+    const faults = violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`),
+    )
+    assert.deepEqual(faults, [], `${colorScheme} at ${width}`)
+  }
+}
