@@ -46,7 +46,7 @@ async function asset(name, path, folder) {
 /** Returns the assets of every executable: `dist/` as it is served and loaded. */
 async function commonAssets(folder) {
   const names = ['program.cjs', 'handbook.json']
-  for (const part of ['lib', 'pages']) {
+  for (const part of ['lib', 'pages', 'console']) {
     const files = (await readdir(join('dist', part))).filter((name) => !/\.(map|cache)$/.test(name))
     names.push(...files.map((name) => `${part}/${name}`))
   }

@@ -126,7 +126,7 @@ export const EXIT = {
   notVerified: 10,
   inconclusive: 11,
   stateOlder: 12,
-  /** Of `status` and `publish`: no daemon runs. */
+  /** Of `status`, `publish` and `open`: no daemon runs. */
   noDaemon: 13,
   ambiguous: 14,
   /** The number that shells use for a program that SIGINT (2) ended. */

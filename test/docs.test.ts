@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { agents } from '../src/api/agents/index.ts'
+import { consoleTable } from '../src/api/console/index.ts'
 import { docsTable } from '../src/api/docs/index.ts'
 import { EVENTS } from '../src/api/live/catalogue.ts'
 import { rest } from '../src/api/rest/index.ts'
@@ -114,7 +115,7 @@ const EVENT_ROWS = new Map(
   }),
 )
 const SHAPES = new Set(
-  [rest, agents, docsTable]
+  [rest, agents, docsTable, consoleTable]
     .flatMap((table) => rowsOf(table))
     .flatMap(({ route }) => everyPath(route).map((path) => shapeOf(route.method, path))),
 )

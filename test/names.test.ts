@@ -9,6 +9,7 @@ import { test } from 'node:test'
 import ts from 'typescript-5'
 import { agents } from '../src/api/agents/index.ts'
 import { entrance, signedIn } from '../src/api/device/index.ts'
+import { consoleTable } from '../src/api/console/index.ts'
 import { docsTable } from '../src/api/docs/index.ts'
 import { local } from '../src/api/local/index.ts'
 import { rest } from '../src/api/rest/index.ts'
@@ -21,7 +22,9 @@ interface Export {
 }
 
 const GROUPS = new Set(
-  [rest, entrance, signedIn, agents, docsTable, local, site].flatMap((table) => Object.keys(table)),
+  [rest, entrance, signedIn, agents, docsTable, consoleTable, local, site].flatMap((table) =>
+    Object.keys(table),
+  ),
 )
 
 /** Returns the declared names of a statement, without those in a pattern. */

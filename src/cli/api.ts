@@ -6,6 +6,7 @@
  * the state, and answers the requests itself.
  */
 import { type Outgoing, clientOf } from '../api/client.ts'
+import { consoleTable } from '../api/console/index.ts'
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
 import type { Route } from '../api/route.ts'
@@ -45,7 +46,7 @@ export function newWaiting({ stderr }: Pick<Io, 'stderr'>) {
 /** `hasDaemon` is whether a running daemon answers. */
 type ApiWork<T> = (api: Api, hasDaemon: boolean) => Promise<T>
 
-const TABLE = { ...rest, ...local }
+const TABLE = { ...rest, ...local, ...consoleTable }
 
 /** The routes that answer without an account. A command that calls only these creates none. */
 const WITHOUT_ACCOUNT: readonly Route[] = [rest.status, rest.verify, local.signIn].flatMap(
@@ -55,7 +56,7 @@ const WITHOUT_ACCOUNT: readonly Route[] = [rest.status, rest.verify, local.signI
 /** Called with each answer of the API. */
 type Seen = (answer: unknown) => void
 
-/** Returns the calls of the REST and local tables. `send` sends their requests. */
+/** Returns the calls of the REST, local and console tables. `send` sends their requests. */
 function apiOver(
   io: Io,
   send: (request: Outgoing) => Promise<unknown>,

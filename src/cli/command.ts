@@ -1,5 +1,6 @@
 /** The interface between commands and the code that runs them. */
 import type { ParseArgsOptionDescriptor } from 'node:util'
+import type { ConsoleTable } from '../api/console/index.ts'
 import type { Local } from '../api/local/index.ts'
 import type { Reference } from '../api/naming/kinds.ts'
 import type { Rest } from '../api/rest/index.ts'
@@ -8,11 +9,11 @@ import type { Config } from '../config/config.ts'
 import type { ConfigPlatform } from '../config/values.ts'
 
 /**
- * The calls of the REST table and of the command line's own table.
+ * The calls of the REST table, of the command line's own table and of the console.
  *
  * The running daemon answers them, or this process.
  */
-export type Api = Calls<Rest & Local, 'daemon' | 'account' | 'both'>
+export type Api = Calls<Rest & Local & ConsoleTable, 'daemon' | 'account' | 'both'>
 
 /** The streams and the environment of a command. `process` implements this interface. */
 export interface Io {

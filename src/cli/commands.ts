@@ -30,6 +30,9 @@ export const COMMANDS: Commands = {
   ...from('scripts', () => import('./commands/mcp.ts'), {
     mcp: ['mcpCommand', 'Serve the Model Context Protocol on standard input and output'],
   }),
+  ...from('run', () => import('./commands/open.ts'), {
+    open: ['openCommand', 'Open the console of your account in a browser'],
+  }),
   ...from('run', () => import('./commands/status.ts'), {
     status: ['statusCommand', 'Show the state of the daemon'],
   }),

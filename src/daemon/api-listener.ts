@@ -25,7 +25,7 @@ import {
 export type ConsoleDoor = Pick<ServerOptions, 'proofNonce' | 'onWorkerAsked'>
 
 /** The paths with which a program gets a token without having one. */
-const TOKEN_PATHS = [rest.token.create.path, consoleTable.codes.create.path]
+const TOKEN_PATHS = [rest.token.create.path, consoleTable.consoleCodes.create.path]
 
 /**
  * Listens on the configured address and port.
@@ -61,7 +61,7 @@ export function listenForApi(
         hosts: hostsOf(bind, actualPort),
         navigable: /^\/(?:api\/v1\/docs)?$/,
         tokenPaths: TOKEN_PATHS,
-        pagePath: consoleTable.session.create.path,
+        pagePath: consoleTable.consoleSession.create.path,
         peerAllowed: peerCheck(tokenUsers),
       }
     },

@@ -91,7 +91,7 @@ export const docsAnswers = lazily<DocsHandlers>(docsTable, ['daemon'], {
 
 /** The console's way in and its files. Its page is the start page (`docs/home.ts`). */
 export const consoleAnswers = lazily<ConsoleHandlers>(consoleTable, ['daemon'], {
-  codes: async () => (await import('./console/session.ts')).codes,
-  session: async () => (await import('./console/session.ts')).session,
+  consoleCodes: async () => (await import('./console/session.ts')).consoleCodes,
+  consoleSession: async () => (await import('./console/session.ts')).consoleSession,
   consoleFiles: async () => (await import('./console/files.ts')).consoleFiles,
 })

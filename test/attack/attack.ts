@@ -1,4 +1,5 @@
 /** The type of an attack: data from which the runner makes shots at every route concerned. */
+import { consoleTable } from '../../src/api/console/index.ts'
 import type { RawAnswer } from '../http/raw.ts'
 import type { Listener, Target } from './routes.ts'
 import type { Caller, Scene } from './scene.ts'
@@ -25,6 +26,8 @@ export const ROWS = [
   'Leaks',
   'Public pages',
   'Open-link form',
+  'Exchange of the console',
+  'Start page',
 ] as const
 export type Row = (typeof ROWS)[number]
 
@@ -67,6 +70,12 @@ interface Sent {
   readonly body?: string
 }
 
+/** The path that only the own page may call. */
+const PAGE_PATH = consoleTable.consoleSession.create.path
+
+/** Returns the header lines that a browser adds to a request of the own page. */
+const ownPage = ({ at }: Scene) => [`Origin: http://${at.api.host}`, 'Sec-Fetch-Site: same-origin']
+
 /** Returns the bytes of a request to a target; parts that are not given are valid. */
 export function requestTo(target: Target, scene: Scene, sent: Sent = {}): string {
   const {
@@ -77,10 +86,14 @@ export function requestTo(target: Target, scene: Scene, sent: Sent = {}): string
     body,
   } = sent
   const { host = scene.at[target.listener].host } = sent
+  // Without these, the guard rejects each request to the path that is only for the own page.
+  const isOwn = target.listener === 'api' && target.pattern === PAGE_PATH
+  const own = isOwn && !lines.some((line) => /^(origin|sec-fetch-site):/i.test(line))
   const framed = !body || lines.some((line) => /^(content-length|transfer-encoding)/i.test(line))
   const head = [
     `${method} ${path} ${version}`,
     `Host: ${host}`,
+    ...(own ? ownPage(scene) : []),
     ...lines,
     ...(framed ? [] : [`Content-Length: ${body.length}`]),
   ]

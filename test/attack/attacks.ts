@@ -1,6 +1,7 @@
 /** All attacks, in the order of the threat table. */
 import type { Attack, Drill } from './attack.ts'
 import { bodies } from './bodies.ts'
+import { consoleAttacks } from './console.ts'
 import { drills } from './drills.ts'
 import { framing } from './framing.ts'
 import { hosts } from './hosts.ts'
@@ -23,6 +24,7 @@ export const ATTACKS: readonly Attack[] = [
   ...bodies,
   ...tokens,
   ...pages,
+  ...consoleAttacks,
 ]
 
 export const DRILLS: readonly Drill[] = drills

@@ -1,4 +1,6 @@
 /** Headers of pages, of other origins and of our own, and bodies that a form can send. */
+import { consoleTable } from '../../src/api/console/index.ts'
+import { rest } from '../../src/api/rest/index.ts'
 import {
   type Attack,
   CLOSE,
@@ -13,14 +15,19 @@ import {
 } from './attack.ts'
 import { type Target, isLinked } from './routes.ts'
 
-const TOKEN_ROUTE = '/api/v1/token'
+/** The routes with which a program gets a token without having one. */
+const TOKEN_ROUTES: readonly string[] = [
+  rest.token.create.path,
+  consoleTable.consoleCodes.create.path,
+]
 const isMint = ({ listener, path, method }: Target) =>
-  listener === 'api' && path === TOKEN_ROUTE && method === 'POST'
+  listener === 'api' && TOKEN_ROUTES.includes(path) && method === 'POST'
 
 const SITE = 'Sec-Fetch-Site:'
 const NAVIGATE = 'Sec-Fetch-Mode: navigate'
 
-type Lines = readonly [name: string, lines: (own: string, port: string) => readonly string[]]
+/** The name of an attack, and the header lines that it adds. */
+export type Lines = readonly [name: string, lines: (own: string, port: string) => readonly string[]]
 
 /** Rejected on the token route alone; `minting` by headers that any page can send. */
 const OURS: readonly Lines[] = [
@@ -32,7 +39,8 @@ const OURS: readonly Lines[] = [
   ['an empty Origin', () => ['Origin:']],
 ]
 
-const FOREIGN: readonly Lines[] = [
+/** Headers of pages of other origins. */
+export const FOREIGN: readonly Lines[] = [
   ['a page without an origin', () => ['Origin: null']],
   ['a page of another site', () => ['Origin: https://evil.example']],
   ['a page of another port', () => ['Origin: http://localhost:3000', `${SITE} same-site`]],
@@ -50,7 +58,8 @@ const FOREIGN: readonly Lines[] = [
   ['an Origin behind many headers', () => [...Array<string>(900).fill('a:'), 'Origin: null']],
 ]
 
-const refused = (
+/** Returns an attack with headers that the guard rejects. */
+export const refused = (
   row: Attack['row'],
   [name, lines]: Lines,
   on: Attack['on'],

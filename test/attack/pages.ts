@@ -17,7 +17,7 @@ const isForm = ({ listener, route, need }: Target) =>
   String(route.media).includes('text/html')
 
 /** Returns the faults of a page for a browser. */
-function pageFault({ headers, body }: RawAnswer): string | null {
+export function pageFault({ headers, body }: RawAnswer): string | null {
   const policy = headers['content-security-policy'] ?? ''
   const scripts = /script-src ([^;]*)/.exec(policy)?.[1] ?? ''
   const faults: [string, boolean][] = [
@@ -31,7 +31,10 @@ function pageFault({ headers, body }: RawAnswer): string | null {
     ],
     ['its type is guessed', headers['x-content-type-options'] !== 'nosniff'],
     ['it is not a page', headers['content-type'] !== 'text/html; charset=utf-8'],
-    ['it contains HTML of a user', /<img src=x|<script(?![^>]* src=)/i.test(body)],
+    [
+      'it contains HTML of a user',
+      /<img src=x|<script(?![^>]* src=| type="importmap")/i.test(body),
+    ],
     ['it has a script inline', /\son\w+="(?!.*alert)|javascript:/i.test(body)],
   ]
   return faults.find(([, is]) => is)?.[0] ?? null

@@ -5,6 +5,7 @@
  * against itself.
  */
 import { agents } from '../../src/api/agents/index.ts'
+import { consoleTable } from '../../src/api/console/index.ts'
 import { entrance, signedIn } from '../../src/api/device/index.ts'
 import { docsTable } from '../../src/api/docs/index.ts'
 import { local } from '../../src/api/local/index.ts'
@@ -78,6 +79,7 @@ function needOf(listener: Listener, group: string, route: Pick<Route, 'method' |
   const { path } = route
   if (group in local) return 'owner'
   if (group in agents) return 'read'
+  if (group in consoleTable) return route.method === 'DELETE' ? 'read' : 'none'
   if (PUBLIC.has(path)) return 'none'
   // The URL of a webhook may contain a secret.
   if (/^\/api\/v1\/webhooks(\/|$)/.test(path)) return 'write'

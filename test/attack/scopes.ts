@@ -73,6 +73,7 @@ const NAMES = [
   'a revoked token',
   'an expired token',
   'a token of another scheme',
+  'a token as a bound one',
   'a token by password',
   'a token of the daemon',
   'the command line of the daemon',

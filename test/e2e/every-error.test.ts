@@ -16,12 +16,15 @@ import { wordsAt } from '../../src/crypto/words.ts'
 import { type ErrorCode, toAppError } from '../../src/errors.ts'
 import { newDispatch } from '../../src/http/dispatch.ts'
 import { listen } from '../../src/http/server.ts'
+import type { Keychain } from '../../src/keychain/backend.ts'
 import { openKeychain } from '../../src/keychain/keychain.ts'
+import { tokenEntry } from '../../src/state/tokens.ts'
 import { deviceDocument } from '../../src/api/openapi/device.ts'
 import { openapiDocument } from '../../src/api/openapi/document.ts'
 import type { ErrorExamples } from '../../src/api/openapi/error-examples.ts'
 import { type TestServer, askProven, signIn } from '../account-server.ts'
 import { type Answer, type Question, type TestDaemon, ask, startDaemon } from '../daemon.ts'
+import { newPage } from '../console/page.ts'
 import { asOwner, newMachine } from '../handlers/people.ts'
 import { openGate, openRules } from '../http/open-listener.ts'
 import { type RawAnswer, answersIn, exchange, hostOf, send } from '../http/raw.ts'
@@ -265,11 +268,28 @@ function alter(stateDir: string, file: string, sql: string): void {
   db.close()
 }
 
+/** Opens a console; returns its token and its key. */
+async function openedPage(daemon: TestDaemon) {
+  const page = newPage(daemon)
+  const { id, token } = await page.open('full')
+  return { id, token, key: page.key }
+}
+
+/** Makes a console two minutes older while no daemon uses the keychain. */
+function age(keychain: Keychain, id: string): void {
+  const record = JSON.parse(keychain.get(tokenEntry(id)) ?? assert.fail()) as {
+    created_at: number
+  }
+  const older = { ...record, created_at: record.created_at - 120_000 }
+  keychain.set(tokenEntry(id), JSON.stringify(older))
+}
+
 describe('every error of the documents is an answer of a server', () => {
   it('of a daemon', async (t) => {
     const recorder = new Recorder()
     const stateDir = freshFolder(t)
-    const { token, guest, made } = await during(stateDir, async (daemon) => ({
+    const { page, token, guest, made } = await during(stateDir, async (daemon) => ({
+      page: await openedPage(daemon),
       token: await atDaemon(daemon, recorder),
       guest: await asOwner<{ id: string }>(daemon, 'POST', '/api/v1/guest-codes', { label: 'A' }),
       made: await asOwner<{ id: string }>(daemon, 'POST', '/api/v1/exports'),
@@ -282,6 +302,13 @@ describe('every error of the documents is an answer of a server', () => {
       recorder.json('export_not_ready', await read(`/exports/${made.id}/download`))
     })
     const keychain = await openKeychain({ stateDir, choice: 'file', credentialsDir: null })
+    age(keychain, page.id)
+    await during(stateDir, async (daemon) => {
+      recorder.json(
+        'insufficient_user_authentication',
+        await newPage(daemon, page.key).send('DELETE', '/api/v1/account', { token: page.token }),
+      )
+    })
     keychain.delete('device')
     await during(stateDir, async (daemon) => {
       const body = { content: 'Invoice 4711' }

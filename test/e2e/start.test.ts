@@ -363,7 +363,7 @@ describe('the message at the start', () => {
     t.after(() => daemon.end('SIGTERM'))
     const lines = [...daemon.stdout.matchAll(/countersignd ((?:[\w-]+ ?)+?)(?: {2,}|$)/gm)]
     const commands = lines.map(([, command = '']) => command.trim().split(' '))
-    assert.equal(commands.length, 4, daemon.stdout)
+    assert.equal(commands.length, 5, daemon.stdout)
     for (const [first = '', ...rest] of commands) {
       const words = first === 'token' || first === 'guest' ? [first, rest[0] ?? ''] : [first]
       const { code, stderr } = await countersignd([...words, '--help'], stateDir)

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ask } from '../daemon.ts'
+import { ask, startDaemon } from '../daemon.ts'
 import { type Listener, LISTENERS, daemon, withDaemon } from './guarding.ts'
 
 withDaemon()
@@ -12,9 +12,13 @@ withDaemon()
 const get = (at: Listener, path: string, headers: Record<string, string> = {}) =>
   ask(daemon[at], 'GET', path, { headers })
 
+const BROWSER = { Accept: 'text/html,*/*;q=0.8' }
+
 describe('the root path', () => {
-  it('is a page in a browser', async () => {
-    const { status, headers, text } = await get('address', '/', { Accept: 'text/html,*/*;q=0.8' })
+  it('is a page in a browser if there is no console', async (t) => {
+    const without = await startDaemon({ SVC_CONSOLE: 'off' })
+    t.after(() => without.close())
+    const { status, headers, text } = await ask(without.address, 'GET', '/', { headers: BROWSER })
     assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'])
     assert.match(text, /<a href="\/api\/v1\/docs">/)
     assert.match(text, /countersignd token create/)
@@ -23,6 +27,7 @@ describe('the root path', () => {
   it('is a text for other clients, with working links', async () => {
     const { status, headers, text } = await get('address', '/')
     assert.deepEqual([status, headers['content-type']], [200, 'text/plain; charset=utf-8'])
+    assert.match(text, /countersignd open/)
     const [docs = assert.fail()] = /http\S+\/docs/.exec(text) ?? []
     assert.equal((await fetch(docs)).status, 200)
   })

@@ -34,7 +34,7 @@ export const ConsoleSession = v.object({
 export type ConsoleSession = v.InferOutput<typeof ConsoleSession>
 
 export const consoleTable = {
-  codes: {
+  consoleCodes: {
     /** Create a code. Only programs of this user on this machine may do this, and no browser. */
     create: {
       method: 'POST',
@@ -47,7 +47,7 @@ export const consoleTable = {
       repeats: true,
     },
   },
-  session: {
+  consoleSession: {
     /** Exchange a code for a token. Only the console may do this. */
     create: {
       method: 'POST',

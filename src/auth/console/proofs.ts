@@ -1,8 +1,8 @@
 /**
  * Proofs of possession (RFC 9449) of the console's requests to this daemon.
  *
- * The nonces belong to this run of the daemon, so that it accepts no proof of an earlier run, whose
- * used proofs are no longer in memory.
+ * The nonces belong to this run of the daemon, so that it accepts no proof of an earlier run: the
+ * used proofs of that run are no longer in memory.
  */
 import { randomBytes } from 'node:crypto'
 import { type Proof, checkProof, nonceRequired, proofUsed } from '../../api/proof-check.ts'
@@ -55,7 +55,7 @@ export function newConsoleProofs({
   /** The nonces that are accepted: those of this slot and the one before. */
   let [current, previous] = [newNonce(), newNonce()]
 
-  /** Replaces the nonces whose time is over, together with the proofs that contained them. */
+  /** Replaces the nonces that are too old, together with the proofs that contained them. */
   function turn(): void {
     const slotNow = Math.floor(now() / SLOT_MS)
     if (slotNow === slot) return

@@ -1,4 +1,4 @@
-/** The names of browsers and systems, by what their `User-Agent` contains. The first match counts. */
+/** Names of browsers and systems, by what `User-Agent` contains. The first match counts. */
 const BROWSERS = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

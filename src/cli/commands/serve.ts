@@ -16,6 +16,8 @@ const STEPS = `Next, in another terminal:
 For scripts: countersignd token create --name ci --scope write
 `
 
+const OPEN = 'To look at your account in a browser: countersignd open\n'
+
 const NEXT = `Next: countersignd login --email YOU@EXAMPLE.ORG
 `
 
@@ -98,7 +100,7 @@ lines.
       const { address, accountAddress, isSignedIn } = server
       const text = invocation.json
         ? `${JSON.stringify({ address, account_address: accountAddress })}\n`
-        : `Countersign ${VERSION} listens on ${address}\nThe API: ${address}/api/v1/docs\n\n${isSignedIn ? STEPS : NEXT}`
+        : `Countersign ${VERSION} listens on ${address}\nThe API: ${address}/api/v1/docs\n${settings.console ? OPEN : ''}\n${isSignedIn ? STEPS : NEXT}`
       const { nameQuestion } = server
       const asks = nameQuestion?.isOpen() === true && !invocation.json
       if (name === undefined && !(asks && invocation.io.stdin.isTTY === true))

@@ -39,13 +39,21 @@ function peers({ config }: DoctorContext, platform: NodeJS.Platform): Finding {
   )
 }
 
+const consoleFinding = ({ config }: DoctorContext): Finding =>
+  ok(
+    'console',
+    config.console === false
+      ? 'off: SVC_CONSOLE takes it away'
+      : '"countersignd open" opens it in a browser',
+  )
+
 /** Checks this program, and what the operating system provides to it. */
 export const programCheck = (platform: NodeJS.Platform = process.platform): DoctorCheck => ({
   name: 'program',
   run(ground) {
     const { NODE_OPTIONS } = ground.env
     const built = `countersignd ${versionLine} on Node ${process.versions.node}, ${platform} ${process.arch}`
-    const found = [ok('program', built), peers(ground, platform)]
+    const found = [ok('program', built), peers(ground, platform), consoleFinding(ground)]
     if (!NODE_OPTIONS) return found
     return [
       ...found,

@@ -3,13 +3,13 @@ import { consoleTable } from '../../api/console/index.ts'
 import { AppError } from '../../errors.ts'
 import type { ConsoleHandlers } from '../context.ts'
 
-export const codes: ConsoleHandlers['codes'] = {
+export const consoleCodes: ConsoleHandlers['consoleCodes'] = {
   create: async ({ body: { scope } }, { home }) => (await home.console()).createCode(scope),
 }
 
-const { method, path } = consoleTable.session.create
+const { method, path } = consoleTable.consoleSession.create
 
-export const session: ConsoleHandlers['session'] = {
+export const consoleSession: ConsoleHandlers['consoleSession'] = {
   create: async ({ body: { code } }, context) => {
     const text = context.header('dpop')
     const access = await context.home.console()

@@ -84,6 +84,16 @@ describe('the service of the whole machine', { skip }, () => {
     assert(!existsSync(join(site.home(ANN), '.local')), 'nothing was made in the home folder')
   })
 
+  it('gives a listed user the link of a console, and makes no folder for it', async () => {
+    const { code, stdout, stderr } = await site.call(ANN, ['open', '--print'])
+    assert.deepEqual([code, stderr], [EXIT.ok, ''])
+    assert.equal(stdout.replace(/[\w-]{43}\n$/, 'CODE'), `${service.address}/#k=CODE`)
+    const opened = await site.call(ANN, ['open'])
+    assert.deepEqual([opened.code, opened.stdout], [EXIT.failed, ''])
+    assert.match(opened.stderr, /XDG_RUNTIME_DIR.*countersignd open --print/)
+    assert(!existsSync(join(site.home(ANN), '.local')), 'nothing was made in the home folder')
+  })
+
   it('accepts a token from a file of any user', async () => {
     const path = join(site.home(GUS), 'token')
     writeFileSync(path, token, { mode: 0o600 })
@@ -127,6 +137,7 @@ describe('the service of the whole machine', { skip }, () => {
     says: RegExp,
   ][] = [
     ['a user who is not listed requests a token', GUS, CREATE, {}, /SVC_TOKEN_USERS.*sudo/],
+    ['a user who is not listed opens a console', GUS, ['open', '--print'], {}, /SVC_TOKEN_USERS/],
     ['a user without a token requests anything else', ANN, ['status'], {}, /SVC_TOKEN_FILE/],
     ['a user without a token signs in', ANN, ['login', '--email', 'a@b.c'], {}, /Only root.*sudo/],
     [
