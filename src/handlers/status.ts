@@ -9,6 +9,7 @@ import { readFacts } from '../device/identity/identity.ts'
 import { revokedHere } from '../device/identity/refusals.ts'
 import { nameToSign } from '../device/identity/signed-name.ts'
 import type { DeviceSession } from '../device/session/session.ts'
+import { waitingDevices } from '../device/sync/waiting-devices.ts'
 import { noticeTexts } from '../device/sync/notices.ts'
 import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
@@ -71,7 +72,13 @@ function sentence(since: number | null, device: LocalDevice | null): string {
 }
 
 /** The members that need a device. */
-const nothingOfDevice = { last_error: null, waiting: null, needs_you: [], notices: [] }
+const nothingOfDevice = {
+  last_error: null,
+  waiting: null,
+  needs_you: [],
+  notices: [],
+  waiting_devices: [],
+}
 
 /**
  * Returns the status for a machine account's caller, which has no cache and no device here. A null
@@ -148,6 +155,7 @@ function ofDevice(device: LocalDevice, refused: string | null, backend: string):
     waiting: waitingIn(state),
     needs_you: [...notices, ...needsOf(state)],
     notices,
+    waiting_devices: waitingDevices(state),
     summary: refused ?? (warning === null ? signedIn : `${signedIn} ${warning}`),
   }
 }

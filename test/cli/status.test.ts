@@ -19,6 +19,7 @@ const STATUS = {
   notices: [],
   waiting: null,
   needs_you: [],
+  waiting_devices: [],
   last_error: null,
   next_sync_at: null,
   api: 'http://127.0.0.1:19821',

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Time, named } from '../fields.ts'
 import type { Routes } from '../route.ts'
+import { Device } from './account.ts'
 
 export const StreamState = v.object({
   state: v.pipe(
@@ -25,6 +26,11 @@ const Waiting = v.object({
   stamps: v.pipe(Count, v.description('Stamps without a receipt.')),
   rotations: v.pipe(Count, v.description('Connections that need a new secret.')),
 })
+
+/** A device of the account that another one can approve. */
+const { id, name, platform, created_at } = Device.entries
+const WaitingDevice = v.object({ id, name, platform, created_at })
+export type WaitingDevice = v.InferOutput<typeof WaitingDevice>
 
 const LastError = v.object({ at: Time, message: v.string() })
 
@@ -75,6 +81,12 @@ export const Status = named(
       v.array(v.string()),
       v.description(
         'What needs a person, besides what the summary says: each as a sentence with the command to run. Includes the notices. It is as of the last sync, and usually empty.',
+      ),
+    ),
+    waiting_devices: v.pipe(
+      v.array(WaitingDevice),
+      v.description(
+        'The devices of the account that wait for approval, as of the last sync, the longest wait first. To decide: `/api/v1/devices/{id}/approval`, or `DELETE /api/v1/devices/{id}`.',
       ),
     ),
     last_error: v.pipe(
