@@ -43,6 +43,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   profile: async () => (await import('./account.ts')).profile,
   profiles: async () => (await import('./profiles.ts')).profiles,
   devices: async () => (await import('./account.ts')).devices,
+  approvals: async () => (await import('./approvals.ts')).approvals,
   context: async () => (await import('./account.ts')).context,
   apiTokens: async () => (await import('./account.ts')).apiTokens,
   events: async () => (await import('./events.ts')).events,

@@ -51,7 +51,8 @@ function newNames() {
     },
     words(text: string): string {
       const at = words(text) * 97
-      return wordsAt([at, at + 1013, at + 1511].map((one) => one % 4096)).join(' ')
+      const all = [at, at + 1013, at + 1511, at + 2017].map((one) => one % 4096)
+      return wordsAt(all.slice(0, text.split(' ').length)).join(' ')
     },
     safetyNumber: (text: string) =>
       Array.from({ length: 12 }, (_, i) => String(numbers(text) * 12345 + i * 4321)).join(' '),

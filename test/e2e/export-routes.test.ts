@@ -55,6 +55,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   '/api/v1/sync': 'the state of this daemon, stored nowhere else',
   '/api/v1/api-tokens': 'the daemon keeps its own tokens; the account server has none of them',
   '/api/v1/trust/metrics': 'counted from the trust cards, not stored',
+  '/api/v1/devices/{id}/approval': 'how far an approval is, not stored',
   '/api/v1/connections/{id}/code': 'words, made of a secret that only devices have',
   '/api/v1/guest-codes/{id}/qr': 'a secret that only this device has',
   '/api/v1/events': 'what this daemon saw, kept for 7 days',

@@ -7,6 +7,7 @@
 import { live } from '../live/index.ts'
 import type { Table } from '../route.ts'
 import { account, devices, emails, exports, sessions } from './account.ts'
+import { approvals } from './approvals.ts'
 import { apiTokens, token } from './api-tokens.ts'
 import { chat, feedback } from './assistant.ts'
 import { connections, members } from './connections.ts'
@@ -53,6 +54,7 @@ export const rest = {
   preferences,
   notifications,
   devices,
+  approvals,
   sessions,
   emails,
   exports,

@@ -79,6 +79,7 @@ export const REST_GROUPS: { readonly [G in keyof Rest]: string } = {
   preferences: 'The settings of the account.',
   notifications: 'Notifications of events that concern the account.',
   devices: 'The devices of the account. Each device has its own keys.',
+  approvals: 'The approval of a new device by this one, with the words on both screens.',
   sessions: 'The sessions in which the account is signed in.',
   emails: 'The email addresses of the account.',
   exports: 'Files with all data that the account server stores about the account.',
