@@ -43,6 +43,8 @@ export const REST_RULES: Rules = [
   ['/api/v1/org', 'full'],
   ['/api/v1/org/**', 'full'],
   ['/api/v1/api-tokens/**', 'full'],
+  // The findings name paths and users.
+  ['/api/v1/doctor', 'full'],
   // A device that is approved gets the whole account.
   ['/api/v1/devices/*/approval/**', 'full'],
   // The URLs can contain secrets, so reading them needs more than `read`.

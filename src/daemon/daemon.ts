@@ -279,6 +279,11 @@ export async function openDaemon(
       if (isServing) made.start()
       return made
     }
+    let doctor: Promise<Home['doctor']> | undefined
+    const openDoctor = async () => {
+      const { newDoctorRuns } = await import('./doctor-runs.ts')
+      return newDoctorRuns({ stateDir, stopping: stopping.signal })
+    }
     const home: Home = {
       ...run,
       now,
@@ -290,6 +295,7 @@ export async function openDaemon(
       serving: () => opened.serving(),
       events: state.events,
       webhooks: () => (webhooks ??= openWebhooks()),
+      doctor: async () => (await (doctor ??= openDoctor()))(),
       stopping: stopping.signal,
       log,
       ask,

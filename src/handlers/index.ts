@@ -18,6 +18,7 @@ import {
 const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   health: async () => (await import('./status.ts')).health,
   status: async () => (await import('./status.ts')).status,
+  doctor: async () => (await import('./status.ts')).doctor,
   sync: async () => (await import('./status.ts')).sync,
   token: async () => (await import('./account.ts')).token,
   openapi: async () => (await import('./docs/documents.ts')).openapi,

@@ -13,7 +13,7 @@ import { waitingDevices } from '../device/sync/waiting-devices.ts'
 import { noticeTexts } from '../device/sync/notices.ts'
 import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
-import type { HandlerContext, Handlers } from './context.ts'
+import { type HandlerContext, type Handlers, noDevice } from './context.ts'
 import { needsOf } from './needs.ts'
 
 export const health: Handlers['health'] = {
@@ -193,6 +193,13 @@ export const status: Handlers['status'] = {
       summary: `${summary}${sentence(since, context.device)}`,
       keychain,
     }
+  },
+}
+
+export const doctor: Handlers['doctor'] = {
+  read: async (_input, { byMachine, home }) => {
+    if (byMachine) throw noDevice()
+    return home.doctor()
   },
 }
 

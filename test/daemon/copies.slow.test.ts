@@ -48,6 +48,7 @@ const AWAY: Readonly<Record<string, 'copy' | 'device' | 503>> = {
   '/api/v1/health': 'device',
   '/api/v1/status': 'device',
   '/api/v1/sync': 'device',
+  '/api/v1/doctor': 'device',
   '/api/v1/openapi.json': 'device',
   '/api/v1/docs': 'device',
   '/openapi.json': 'device',

@@ -53,6 +53,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   '/api/v1/docs': 'a document',
   '/api/v1/status': 'the state of this daemon, stored nowhere else',
   '/api/v1/sync': 'the state of this daemon, stored nowhere else',
+  '/api/v1/doctor': 'checked at each call, not stored',
   '/api/v1/api-tokens': 'the daemon keeps its own tokens; the account server has none of them',
   '/api/v1/trust/metrics': 'counted from the trust cards, not stored',
   '/api/v1/devices/{id}/approval': 'how far an approval is, not stored',

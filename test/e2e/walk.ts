@@ -61,6 +61,7 @@ async function begin({ document: { call }, home }: Place): Promise<Json> {
   await call(home, 'status_read')
   await call(home, 'sync_run')
   await call(home, 'sync_read')
+  await call(home, 'doctor_read')
   const minted = await call(home, 'apiTokens_create', {
     body: { name: 'Help desk', scope: 'write' },
   })

@@ -31,6 +31,7 @@ const ROWS: Readonly<Record<string, { of?: Names; query?: string; body?: unknown
   'health.read': {},
   'status.read': {},
   'sync.read': {},
+  'doctor.read': {},
   'sync.run': {},
   'token.create': { body: { name: 'n', scope: 'read' } },
   'openapi.read': {},
@@ -204,6 +205,7 @@ describe('a machine token', () => {
     },
     'sync.read': 'no_device',
     'sync.run': 'no_device',
+    'doctor.read': 'no_device',
     'token.create': 'no_device',
     'openapi.read': 200,
     'docs.read': 200,
@@ -366,6 +368,7 @@ describe('the owner’s token without a signed-in account', () => {
   const column: Readonly<Record<string, Expected>> = {
     'health.read': 200,
     'status.read': { authenticated: false, device_registered: false, cached_connections: 0 },
+    'doctor.read': { checks: [{ name: 'configuration' }] },
     'token.create': 201,
     'openapi.read': 200,
     'docs.read': 200,
@@ -424,6 +427,7 @@ describe('two devices of a person', () => {
   const column: Readonly<Record<string, Expected>> = {
     'health.read': 200,
     'status.read': { authenticated: true, device_registered: false },
+    'doctor.read': { checks: [{ name: 'configuration' }] },
     'token.create': 201,
     'openapi.read': 200,
     'docs.read': 200,

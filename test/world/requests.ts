@@ -72,6 +72,7 @@ function contextAt(
     serving: () => null,
     events: state.events,
     webhooks: () => Promise.reject(new Error('no webhooks on the workbench')),
+    doctor: () => Promise.reject(new Error('no doctor on the workbench')),
     stopping: new AbortController().signal,
     log,
     ask: () => Promise.reject(new Error('No other row is asked.')),

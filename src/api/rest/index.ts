@@ -12,6 +12,7 @@ import { apiTokens, token } from './api-tokens.ts'
 import { chat, feedback } from './assistant.ts'
 import { connections, members } from './connections.ts'
 import { context } from './context.ts'
+import { doctor } from './doctor.ts'
 import { docs, openapi, tools } from './documents.ts'
 import { contactWords, firstContacts } from './first-contacts.ts'
 import { externalMembers, guestCodes } from './guest-codes.ts'
@@ -67,6 +68,7 @@ export const rest = {
   orgAnalytics,
   status,
   sync,
+  doctor,
   health,
   token,
   apiTokens,

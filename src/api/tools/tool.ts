@@ -29,6 +29,7 @@ const NO_TOOLS = [
   'account',
   'contactWords',
   'approvals',
+  'doctor',
   'webhooks',
 ] as const
 

@@ -52,6 +52,7 @@ export const REST_GROUPS: { readonly [G in keyof Rest]: string } = {
   health: 'Shows whether the daemon is running.',
   status: 'The state of the daemon.',
   sync: 'The exchange of changes with the account server.',
+  doctor: 'The checks of the installation.',
   token: 'The first API token, created on the machine itself.',
   openapi: 'The OpenAPI document.',
   docs: 'The OpenAPI document as a web page.',
