@@ -169,6 +169,25 @@ it('the status has the devices that wait for approval, until they are approved o
   assert.equal((await phone.flow.read()).state, 'awaiting_approval')
 })
 
+it('the status has the name of the account, the state of the clock, and where links lead', async (t) => {
+  const world = await newWorld(t)
+  const ada = await world.person('ada')
+  const found = await status.read({}, at(ada))
+  assert.partialDeepStrictEqual(found, {
+    display_name: 'ada',
+    public_url: found.backend,
+    reachable: 'network',
+  })
+  const clocks: (string | null)[] = []
+  for (const days of [0, -2]) {
+    world.later(days * 24 * 60)
+    clocks.push((await status.read({}, at(ada))).clock)
+    await ada.sync()
+    clocks.push((await status.read({}, at(ada))).clock)
+  }
+  assert.deepEqual(clocks, ['unmeasured', 'steady', 'behind', 'steady'])
+})
+
 it('the status has the error of the last sync, until one succeeds', async (t) => {
   const { ada, bob } = await worldOf(t, 'ada', 'bob')
   await connected(ada, bob)
