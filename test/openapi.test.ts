@@ -19,7 +19,7 @@ import { openapiDocument } from '../src/api/openapi/document.ts'
 import recorded from '../src/api/openapi/examples.json' with { type: 'json' }
 import type { Examples } from '../src/api/openapi/examples.ts'
 import { type TestDaemon, startDaemon } from './daemon.ts'
-import { THEN, normalised } from './e2e/examples.ts'
+import { FOLDER, THEN, normalised } from './e2e/examples.ts'
 import { assertGolden } from './golden.ts'
 import { type Interface, interfaceText } from './interface-text.ts'
 import { schemasOf, under } from './json-schemas.ts'
@@ -206,7 +206,7 @@ test('the Idempotency-Key is documented at each POST that uses it', () => {
     )
     .map(({ route, path }) => `${route.method} ${path}`)
   const repeating =
-    /^\/api\/v1\/(token|api-tokens|guest-codes|invitations\/\{id\}\/words|verify|verify\/public|verify\/challenges|sync|chat|webhooks|webhooks\/\{id\}\/test)$/
+    /^\/api\/v1\/(token|api-tokens|guest-codes|devices\/\{id\}\/approval(\/attempt|\/step)?|invitations\/\{id\}\/words|verify|verify\/public|verify\/challenges|sync|chat|webhooks|webhooks\/\{id\}\/test)$/
   const wanted = rows
     .filter(({ route, path }) => route.method === 'POST' && !repeating.test(path))
     .map(({ path }) => `POST ${path}`)
@@ -271,7 +271,7 @@ test('there is no example of an unknown operation', () => {
 
 test('no example contains data of the recording machine, or a secret', () => {
   assert.deepEqual(
-    normalised(examples, { address: 'http://127.0.0.1:19821', since: THEN }),
+    normalised(examples, { address: 'http://127.0.0.1:19821', stateDir: FOLDER, since: THEN }),
     examples,
   )
 })
@@ -293,7 +293,10 @@ test('secrets shown once are removed from examples', () => {
     ['stamp', `eyJhbGciOiJFZDI1NTE5In0.${key}.${key}${key}`, ''],
   ]
   for (const [name, value, left] of secrets) {
-    const cleaned = normalised({ a: { reply: { [name]: value } } }, { address: '', since: THEN })
+    const cleaned = normalised(
+      { a: { reply: { [name]: value } } },
+      { address: '', stateDir: FOLDER, since: THEN },
+    )
     const text = (cleaned['a']!.reply as Json)[name] as string
     assert(!text.includes(key) && !text.includes('u9ea') && !text.includes('h1v1'), text)
     if (left !== '') assert.equal(text, left)

@@ -23,8 +23,8 @@ export type Need = 'none' | 'device' | 'session' | 'owner' | Scope
 export type AccessLevel = Exclude<Need, 'none'>
 
 /**
- * `**` matches the rest of the path, including an empty one. A rule with a method applies to no
- * other.
+ * `*` matches any one segment of the path, and `**` the rest of the path, including an empty one. A
+ * rule with a method applies to no other.
  */
 type Rules = readonly (readonly [pattern: string, need: Need, method?: string])[]
 
@@ -50,6 +50,10 @@ export const REST_RULES: Rules = [
   ['/api/v1/org', 'full'],
   ['/api/v1/org/**', 'full'],
   ['/api/v1/api-tokens/**', 'full'],
+  // The findings name paths and users.
+  ['/api/v1/doctor', 'full'],
+  // A device that is approved gets the whole account.
+  ['/api/v1/devices/*/approval/**', 'full'],
   // The URLs can contain secrets, so reading them needs more than `read`.
   ['/api/v1/webhooks/**', 'write'],
   // Any token may call these paths. Each call made through them also needs the scope of its own
@@ -111,7 +115,8 @@ export function scopeTable(rules: Rules) {
   const fits = ({ segments, open }: (typeof compiled)[number], path: readonly string[]) => {
     if (open ? path.length < segments.length : path.length !== segments.length) return false
     // Compare from the end, because the first segments of nearly all paths are the same.
-    for (let i = segments.length - 1; i >= 0; i--) if (segments[i] !== path[i]) return false
+    for (let i = segments.length - 1; i >= 0; i--)
+      if (segments[i] !== path[i] && segments[i] !== '*') return false
     return true
   }
   return (method: string, path: readonly string[]): Need => {

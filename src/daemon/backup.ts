@@ -21,6 +21,7 @@ import { type Contents, plainOf } from '../storage/backup-contents.ts'
 import { keyOf, newHeader } from '../storage/backup-header.ts'
 import { type PinnedDatabase, pinDatabase } from '../storage/database-copy.ts'
 import { sealStream } from '../storage/sealed-stream.ts'
+import { noteBackup } from '../state/last-backup.ts'
 import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 
@@ -193,6 +194,11 @@ export function newBackups(of: {
         async function* bytes() {
           yield header.bytes
           yield* sealStream(key, plainOf({ ...taken, files }, bytesOf))
+          try {
+            noteBackup(state, taken.created_at)
+          } catch {
+            // The backup is complete. A full disk, for example, must not fail it.
+          }
         }
         const accountDatabase = taken.account_database ?? 'none'
         return { accountDatabase, bytes: endingWith(bytes(), close) }

@@ -297,6 +297,11 @@ export async function openDaemon(
       })
     }
     const accessOfConsole = () => (consoleAccess ??= openConsoleAccess())
+    let doctor: Promise<Home['doctor']> | undefined
+    const openDoctor = async () => {
+      const { newDoctorRuns } = await import('./doctor-runs.ts')
+      return newDoctorRuns({ stateDir, stopping: stopping.signal })
+    }
     const home: Home = {
       ...run,
       now,
@@ -310,6 +315,7 @@ export async function openDaemon(
       webhooks: () => (webhooks ??= openWebhooks()),
       hasConsole: config.console,
       console: accessOfConsole,
+      doctor: async () => (await (doctor ??= openDoctor()))(),
       stopping: stopping.signal,
       log,
       ask,

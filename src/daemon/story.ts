@@ -23,6 +23,8 @@ export const EVENT_LINES: Readonly<Record<EventType, string | null>> = {
   'guest_code.deleted': 'guest code deleted',
   'device.added': 'device added',
   'device.revoked': 'device revoked',
+  'device.waiting': 'device waits for approval',
+  'device.declined': 'waiting device declined',
   'session.started': null,
   'session.approved': null,
   'session.ended': null,

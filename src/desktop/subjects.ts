@@ -84,6 +84,13 @@ export const SUBJECTS: readonly DesktopSubject[] = [
       `The account server showed two histories of ${quoted(name)}. Its words prove nothing now.`,
     advice: 'To read more: countersignd connection list',
   }),
+  subject('device.waiting', {
+    one: 'A new device waits for your approval',
+    many: (count) => `${count} new devices wait for your approval`,
+    about: ({ name }) => `${quoted(name)} asks to join your account.`,
+    advice:
+      'If it is yours and in front of you: countersignd device approve. If not: countersignd device list, then device revoke',
+  }),
   subject('session.started', {
     needsPerson: ({ approved }) => !approved,
     one: 'This device waits for approval',

@@ -55,6 +55,8 @@ export interface LocalDevice extends DaemonFacts, DeviceContext {
    * are shown, because they may belong to an epoch that has ended.
    */
   readonly refreshForOwnWords: () => void
+  /** Returns the state of the machine's clock. */
+  readClock(): ClockState
   /**
    * Rejects a request for words while the clock is known to be wrong.
    * @param at Unix milliseconds
@@ -197,6 +199,7 @@ export function openDevice(options: {
       if (synced === null || Math.abs(at - synced) > FRESH_MS) syncSoon('timer')
     },
     requireSession,
+    readClock: () => watch.state(now()),
     requireClock: (at) => requireClock(clockState(at), clock),
     acceptClock() {
       if (clock !== 'own')

@@ -226,6 +226,13 @@ export const connections: Handlers['connections'] = {
     if (keeper !== null) remember(updated, keeper)
     return decorated(updated, keeper)
   },
+
+  // The requests are not part of the idempotent operation. If another entry comes first, the device
+  // sends a second entry, which is another request.
+  rotate: async ({ id }, { home: { deviceSession }, local }) => {
+    const { rotateNow } = await import('../device/connections/members.ts')
+    return decorated(await rotateNow(local, deviceSession.account(), id), local)
+  },
 }
 
 export const members: Handlers['members'] = {
@@ -257,6 +264,12 @@ export const members: Handlers['members'] = {
     }
     const { uninvite } = await import('../device/connections/invites.ts')
     await uninvite(keeper, account, { id, mid })
+  },
+
+  role: async ({ id, mid, body }, { home: { deviceSession }, local }) => {
+    const { setRole } = await import('../device/connections/members.ts')
+    const changed = { member: mid, role: body.role }
+    return decorated(await setRole(local, deviceSession.account(), id, changed), local)
   },
 }
 

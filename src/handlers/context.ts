@@ -1,4 +1,5 @@
 /** The context of a handler: the caller's account and, if the caller may use it, this device. */
+import type { DoctorReport } from '../api/rest/doctor.ts'
 import type { StreamState } from '../api/rest/status.ts'
 import type { Account } from '../api/port.ts'
 import type { Rest } from '../api/rest/index.ts'
@@ -59,6 +60,11 @@ export interface Home extends DaemonFacts {
   readonly hasConsole: boolean
   /** Returns the console's way in. Its modules are loaded at the first call. */
   readonly console: () => Promise<ConsoleAccess>
+  /**
+   * Returns the findings of `countersignd doctor` for this daemon.
+   * @throws AppError shutting_down
+   */
+  readonly doctor: () => Promise<DoctorReport>
   /** Aborted when the daemon stops, so that lasting answers end. */
   readonly stopping: AbortSignal
   readonly log: Log

@@ -20,6 +20,7 @@ import {
 const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   health: async () => (await import('./status.ts')).health,
   status: async () => (await import('./status.ts')).status,
+  doctor: async () => (await import('./status.ts')).doctor,
   sync: async () => (await import('./status.ts')).sync,
   token: async () => (await import('./account.ts')).token,
   openapi: async () => (await import('./docs/documents.ts')).openapi,
@@ -45,6 +46,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   profile: async () => (await import('./account.ts')).profile,
   profiles: async () => (await import('./profiles.ts')).profiles,
   devices: async () => (await import('./account.ts')).devices,
+  approvals: async () => (await import('./approvals.ts')).approvals,
   context: async () => (await import('./account.ts')).context,
   apiTokens: async () => (await import('./account.ts')).apiTokens,
   events: async () => (await import('./events.ts')).events,

@@ -3,13 +3,10 @@
  *
  * They manage the session, operations with this device's keys, and backups.
  */
-import { every } from '../api/cursor.ts'
 import { timeAt } from '../api/fields.ts'
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
 import { dismissSetKey, sayWhoSet, setElsewhere } from '../device/trust/recovery-notice.ts'
-import { AppError } from '../errors.ts'
-import { decorated } from './connections.ts'
 import type { HandlerContext } from './context.ts'
 
 /**
@@ -41,26 +38,6 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', HandlerCo
     advanceApproval: async (_, { home: { signIn } }) => signIn.advanceApproval(),
     approve: async ({ body }, { home: { signIn } }) => signIn.approve(body.words),
     end: async ({ body }, { home: { signIn } }) => signIn.end(body),
-  },
-  approvals: {
-    read: async ({ id }, { account, local }) => {
-      const devices = await every((query) => account.devices.list(query))
-      const device = devices.find((one) => one.id === id)
-      if (device === undefined) throw new AppError('not_found', 'There is no such device.')
-      const { unsealed } = await account.duties.read({})
-      const here = unsealed.filter(
-        ({ connection, devices: ids }) => ids.includes(id) && local.vault.has(connection),
-      )
-      return { state: device.state, unsealed: here.length }
-    },
-    begin: async ({ id }, { account, local }) => (await local.approver()).begin(account, id),
-    advance: async ({ id }, { account, local }) => (await local.approver()).advance(account, id),
-    create: async ({ id, body }, { account, local }) => {
-      const approver = await local.approver()
-      const added = await approver.approve(account, id, body.words)
-      local.syncSoon()
-      return added
-    },
   },
   recovery: {
     read: async (_, { account, local }) => {
@@ -94,16 +71,6 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', HandlerCo
   },
   clock: {
     accept: async (_, { local }) => local.acceptClock(),
-  },
-  rosters: {
-    rotate: async ({ id }, { account, local }) => {
-      const { rotateNow } = await import('../device/connections/members.ts')
-      return decorated(await rotateNow(local, account, id), local)
-    },
-    role: async ({ id, mid, body }, { account, local }) => {
-      const { setRole } = await import('../device/connections/members.ts')
-      return decorated(await setRole(local, account, id, { member: mid, role: body.role }), local)
-    },
   },
   machines: {
     create: async ({ body }, { account }) => account.machines.create({ body }),

@@ -5,6 +5,7 @@
  * It is read from this device's own data, as the last sync left it, so it is known offline too.
  */
 import { inQuotes } from '../api/name-text.ts'
+import { waitingDevices } from '../device/sync/waiting-devices.ts'
 import type { State } from '../state/state.ts'
 import { keyStatusOf } from '../state/trust.ts'
 
@@ -17,6 +18,13 @@ function listed({ listed: rows }: State, list: string, state: string, beginning 
 /** Returns a sentence about a number of things; none for zero. */
 const counted = (count: number, one: string, many: string, rest: string): string[] =>
   count === 0 ? [] : [`${count === 1 ? one : `${count} ${many}`} ${rest}`]
+
+/** Returns a sentence about the devices that wait for approval; none if no device waits. */
+function waiting(state: State): string[] {
+  const devices = waitingDevices(state)
+  const one = `The device ${inQuotes(devices[0]?.name ?? '')} waits`
+  return counted(devices.length, one, 'devices wait', 'for approval: countersignd device approve')
+}
 
 /** Returns the sentences, the most urgent first. */
 export function needsOf(state: State): string[] {
@@ -34,6 +42,7 @@ export function needsOf(state: State): string[] {
         (name) =>
           `The account server showed two histories of ${inQuotes(name)}. Its words prove nothing now: countersignd connection list`,
       ),
+    ...waiting(state),
     ...counted(
       listed(state, 'invitations', 'pending', 'received '),
       'An invitation',

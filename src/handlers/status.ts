@@ -2,6 +2,7 @@ import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
 import type { Status } from '../api/rest/status.ts'
 import { inQuotes } from '../api/name-text.ts'
+import { reachableFrom } from '../api/reachable.ts'
 import { isPublicCodeActive } from '../device/codes/public-code.ts'
 import type { LocalDevice } from '../device/device.ts'
 import { copyWarning } from '../device/identity/own-keys.ts'
@@ -10,9 +11,11 @@ import { revokedHere } from '../device/identity/refusals.ts'
 import { nameToSign } from '../device/identity/signed-name.ts'
 import type { DeviceSession } from '../device/session/session.ts'
 import { noticeTexts } from '../device/sync/notices.ts'
+import { waitingDevices } from '../device/sync/waiting-devices.ts'
+import { lastBackupAt } from '../state/last-backup.ts'
 import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
-import type { HandlerContext, Handlers } from './context.ts'
+import { type HandlerContext, type Handlers, noDevice } from './context.ts'
 import { needsOf } from './needs.ts'
 
 export const health: Handlers['health'] = {
@@ -27,6 +30,8 @@ type Found = Omit<
   InferOutput<typeof Status>,
   | 'environment'
   | 'backend'
+  | 'public_url'
+  | 'reachable'
   | 'version'
   | 'keychain'
   | 'backend_reachable'
@@ -71,7 +76,16 @@ function sentence(since: number | null, device: LocalDevice | null): string {
 }
 
 /** The members that need a device. */
-const nothingOfDevice = { last_error: null, waiting: null, needs_you: [], notices: [] }
+const nothingOfDevice = {
+  display_name: null,
+  clock: null,
+  last_backup_at: null,
+  last_error: null,
+  waiting: null,
+  needs_you: [],
+  notices: [],
+  waiting_devices: [],
+}
 
 /**
  * Returns the status for a machine account's caller, which has no cache and no device here. A null
@@ -148,6 +162,10 @@ function ofDevice(device: LocalDevice, refused: string | null, backend: string):
     waiting: waitingIn(state),
     needs_you: [...notices, ...needsOf(state)],
     notices,
+    waiting_devices: waitingDevices(state),
+    display_name: nameToSign(state),
+    clock: device.readClock(),
+    last_backup_at: lastBackupAt(state),
     summary: refused ?? (warning === null ? signedIn : `${signedIn} ${warning}`),
   }
 }
@@ -177,6 +195,8 @@ export const status: Handlers['status'] = {
       ...rest,
       environment,
       backend: backend(),
+      public_url: backend(),
+      reachable: reachableFrom(backend()),
       version: VERSION,
       ...(since === null ? known : away(since)),
       stream: context.byMachine ? null : (serving?.stream ?? null),
@@ -185,6 +205,13 @@ export const status: Handlers['status'] = {
       summary: `${summary}${sentence(since, context.device)}`,
       keychain,
     }
+  },
+}
+
+export const doctor: Handlers['doctor'] = {
+  read: async (_input, { byMachine, home }) => {
+    if (byMachine) throw noDevice()
+    return home.doctor()
   },
 }
 

@@ -24,7 +24,7 @@ import {
   noticesOfEnding,
 } from './notices/account.ts'
 import { touchContacts } from './connections/connection-rows.ts'
-import { markFollowers, markKeyLog } from './devices/key-log-marks.ts'
+import { markDevices, markFollowers, markKeyLog } from './devices/key-log-marks.ts'
 import { markInvited } from './accounts/invitation-marks.ts'
 import { letterOfInvitation } from './connections/invitation-letters.ts'
 import {
@@ -54,7 +54,7 @@ export const subscribers = (ground: ServiceContext): Subscribers => ({
   'account.signed_in': [joining(ground)],
   'account.reset': [markFollowers, letterOfReset(ground), noticesOfReset],
   'email.added': [markInvited, letterOfEmail(ground), noticeOfEmail, joining(ground)],
-  'key_log.appended': [touchContacts, markKeyLog],
+  'key_log.appended': [touchContacts, markKeyLog, markDevices],
   'profile.signed': [touchContacts, markKeyLog, markFollowers, markInvited],
   'device.added': [letterOfDevice(ground), noticeOfDevice],
   'device.revoked': [noticeOfRevocation],

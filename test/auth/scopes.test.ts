@@ -134,6 +134,10 @@ const needs: [rules: typeof REST_RULES, method: string, path: string, need: stri
   [ACCOUNT_RULES, 'POST', '/device/v1/approval', 'device'],
   [ACCOUNT_RULES, 'GET', '/device/v1/approval', 'device'],
   [ACCOUNT_RULES, 'POST', '/device/v1/approval/reveal', 'device'],
+  [REST_RULES, 'GET', '/api/v1/devices/x/approval', 'full'],
+  [REST_RULES, 'POST', '/api/v1/devices/x/approval/step', 'full'],
+  [REST_RULES, 'DELETE', '/api/v1/devices/x', 'write'],
+  [REST_RULES, 'GET', '/api/v1/devices/x/y/approval', 'read'],
   [ACCOUNT_RULES, 'POST', '/device/v1/approvals', 'session'],
   [ACCOUNT_RULES, 'GET', '/device/v1/key-logs/x', 'device'],
   [ACCOUNT_RULES, 'GET', '/device/v1/pending-devices/x', 'session'],
@@ -176,6 +180,8 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /api/v1/guest-codes/{id}/send': { channel: 'email', to: 'ada@example.org' },
   'POST /api/v1/webhooks': { url: 'https://example.org/', types: ['token.*'] },
   'PATCH /api/v1/webhooks/{id}': { name: 'test' },
+  'POST /api/v1/devices/{id}/approval': { words: 'matador carload recede nervous' },
+  'POST /api/v1/connections/{id}/members/{mid}/role': { role: 'owner' },
 }
 
 /** A stream would last. */

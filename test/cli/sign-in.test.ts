@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { APPROVAL_WARNING } from '../../src/api/local/index.ts'
+import { APPROVAL_WARNING } from '../../src/api/rest/approvals.ts'
 import type { Api } from '../../src/cli/command.ts'
 import { AppError, EXIT } from '../../src/errors.ts'
 import type { Json } from '../e2e/caller.ts'

@@ -19,6 +19,12 @@ const STATUS = {
   notices: [],
   waiting: null,
   needs_you: [],
+  waiting_devices: [],
+  display_name: 'Ada',
+  clock: 'steady',
+  last_backup_at: null,
+  public_url: 'https://accounts.example.org',
+  reachable: 'network',
   last_error: null,
   next_sync_at: null,
   api: 'http://127.0.0.1:19821',
@@ -88,4 +94,11 @@ it('status: shows since when the server does not answer, and what fails meanwhil
   })
   assert.match(out, /^Reachable +no, since 31 Jan.*\)$/m)
   assert.match(out, /^Not working +Lists\.\nNot working +Changes\.$/m)
+})
+
+it('status: shows when the last backup was made, if this device can make one', async () => {
+  assert.match(await printed({}), /^Last backup +never$/m)
+  const last_backup_at = '2026-01-31T09:20:00.000Z'
+  assert.match(await printed({ last_backup_at }), /^Last backup +31 Jan/m)
+  assert.doesNotMatch(await printed({ device_registered: false }), /Last backup/)
 })

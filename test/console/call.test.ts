@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { skip } from '../pages/browser.ts'
 import { assertFaultless, consoleBrowser, tabTo } from './console.ts'
-import { connect, type ConsoleUser, twoUsers, wordsOf } from './two-people.ts'
+import { connect, twoUsers, wordsOf } from './two-people.ts'
 
 const verdict = (page: Page) => page.locator('.verdict')
 /** The words that the page shows for the user to speak. */

@@ -48,6 +48,7 @@ const AWAY: Readonly<Record<string, 'copy' | 'device' | 503>> = {
   '/api/v1/health': 'device',
   '/api/v1/status': 'device',
   '/api/v1/sync': 'device',
+  '/api/v1/doctor': 'device',
   '/api/v1/openapi.json': 'device',
   '/api/v1/docs': 'device',
   '/openapi.json': 'device',
@@ -77,6 +78,7 @@ const AWAY: Readonly<Record<string, 'copy' | 'device' | 503>> = {
   '/api/v1/preferences': 'copy',
   '/api/v1/notifications': 'copy',
   '/api/v1/devices': 'copy',
+  '/api/v1/devices/{device}/approval': 503,
   '/api/v1/sessions': 'copy',
   '/api/v1/emails': 'copy',
   '/api/v1/exports': 'copy',
@@ -116,7 +118,9 @@ async function furnish(daemon: TestDaemon, server: TestDaemon): Promise<Record<s
   })
   const organisation_id = await made('org', { name: 'Example Ltd' })
   await asOwner(daemon, 'POST', '/api/v1/context/active-org', { organisation_id })
-  return { connection, guest, peer, self, webhook, export: await made('exports', {}) }
+  const { items } = await asOwner<{ items: { id: string }[] }>(daemon, 'GET', '/api/v1/devices')
+  const device = items[0]?.id ?? ''
+  return { connection, device, guest, peer, self, webhook, export: await made('exports', {}) }
 }
 
 it('each GET route is in the table of routes', () => {

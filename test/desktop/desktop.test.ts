@@ -121,6 +121,16 @@ describe('on a desktop', { skip: noDesktop }, () => {
     assert.deepEqual(log, [])
   })
 
+  test('a device that waits for approval is shown with its name and how to decline it', async (t) => {
+    const desktop = await newDesktop(t)
+    const service = await desktop.service()
+    const { append } = following(t, desktop.address)
+    append('device.waiting', { device_id: id('dev_'), name: 'laptop' })
+    const { summary, body } = await service.next()
+    assert.equal(summary, 'A new device waits for your approval')
+    assert.match(body, /^"laptop" asks to join your account\.\n.*device approve.*device revoke$/)
+  })
+
   test('events that only inform are not shown', async (t) => {
     const desktop = await newDesktop(t)
     const service = await desktop.service()

@@ -454,6 +454,10 @@ describe('lists', () => {
   const invitation = (direction: string) => ({ invitation_id: inv, connection_id: con, direction })
   const about = { notification_id: ntf, kind: 'member_joined' }
   const named = (name: string) => ({ organisation_id: org, name })
+  const laptop = { device_id: newId('dev_', 1), name: 'laptop' }
+  const made = { platform: 'linux', created_at: '2026-01-01T00:00:00Z' }
+  const own = { id: newId('dev_', 2), name: 'desk', state: 'active', ...made }
+  const device = (state: string) => ({ id: laptop.device_id, name: 'laptop', state, ...made })
 
   /** Each list: what the account server answers first and then, and the events of each step. */
   const cases: [
@@ -538,6 +542,21 @@ describe('lists', () => {
         [{ organisations: [] }, ['org.left', named('Acme Ltd')]],
       ],
     ],
+    ...['approved', 'declined'].map((end): (typeof cases)[number] => [
+      'devices',
+      'devices',
+      'list',
+      page([own]),
+      [
+        [page([device('pending'), own]), ['device.waiting', laptop]],
+        [page([device('pending'), own])],
+        ...(end === 'approved'
+          ? [[page([device('active'), own])] as [object]]
+          : [[page([own]), ['device.declined', laptop]] as [object, [string, object]]]),
+        // The key log reports it.
+        [page([own])],
+      ],
+    ]),
   ]
   for (const [n, [list, group, row, first, steps]] of cases.entries())
     it(`${list}, ${n}: ${steps.flatMap(([, ...events]) => events.map(([type]) => type)).join(', ')}`, async (t) => {

@@ -92,7 +92,9 @@ describe('every route is answered as the document describes', () => {
       )
       assert.deepEqual(document.unvisited(), [], 'add a call of each to test/e2e/walk.ts')
       assert.doesNotMatch(document.text, /not_implemented|"501"/)
-      assertShown(examplesOf(document.recorded(), { address: home.address, since }))
+      assertShown(
+        examplesOf(document.recorded(), { address: home.address, stateDir: home.stateDir, since }),
+      )
     })
 })
 

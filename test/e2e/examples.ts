@@ -13,9 +13,13 @@ import type { Recorded } from './documented.ts'
 export const THEN = Date.parse('2026-01-31T09:30:00.000Z')
 const [MINUTE, QUARTER, DAY] = [60_000, 900_000, 86_400_000]
 
-/** The address of a recording, and its start in Unix milliseconds. */
+/** The state folder in examples. */
+export const FOLDER = '/home/ada/.local/state/countersign'
+
+/** The address and the state folder of a recording, and its start in Unix milliseconds. */
 export interface Where {
   readonly address: string
+  readonly stateDir: string
   readonly since: number
 }
 
@@ -51,7 +55,8 @@ function newNames() {
     },
     words(text: string): string {
       const at = words(text) * 97
-      return wordsAt([at, at + 1013, at + 1511].map((one) => one % 4096)).join(' ')
+      const all = [at, at + 1013, at + 1511, at + 2017].map((one) => one % 4096)
+      return wordsAt(all.slice(0, text.split(' ').length)).join(' ')
     },
     safetyNumber: (text: string) =>
       Array.from({ length: 12 }, (_, i) => String(numbers(text) * 12345 + i * 4321)).join(' '),
@@ -85,7 +90,7 @@ const ordered = (list: readonly Json[], key: string): readonly Json[] =>
     ? list.toSorted((a, b) => String(a.display_name).localeCompare(String(b.display_name)))
     : list
 
-function normaliser({ address, since }: Where) {
+function normaliser({ address, stateDir, since }: Where) {
   const names = newNames()
   const timeOf = timesSince(since)
   const NUMBERS: Readonly<Record<string, number>> = {
@@ -107,6 +112,7 @@ function normaliser({ address, since }: Where) {
     if (/^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(value)) return timeOf(value, key)
     if (/^[\w-]{1622}$/.test(value)) return SEAL_KEY
     const named = value
+      .replaceAll(stateDir, FOLDER)
       .replace(/http:\/\/127\.0\.0\.1:\d+/g, hostOf)
       .replace(/http:\/\/localhost:\d+/g, 'http://localhost:8080')
       .replace(/\bwhsec_[\w+/]{43}=/g, `whsec_${EXAMPLE.slice(0, 42)}A=`)

@@ -5,8 +5,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import type { SignIn } from '../../src/api/local/index.ts'
 import type { TestDaemon } from '../daemon.ts'
-import { approveDevice, signIn } from '../handlers/people.ts'
+import { asOwner, signIn } from '../handlers/people.ts'
 import { askedBy } from './asking.ts'
 import type { Json } from './caller.ts'
 import type { Asker, Call, Documented } from './documented.ts'
@@ -60,6 +61,7 @@ async function begin({ document: { call }, home }: Place): Promise<Json> {
   await call(home, 'status_read')
   await call(home, 'sync_run')
   await call(home, 'sync_read')
+  await call(home, 'doctor_read')
   const minted = await call(home, 'apiTokens_create', {
     body: { name: 'Help desk', scope: 'write' },
   })
@@ -133,7 +135,11 @@ async function connect({ document: { call }, home }: Place, ada: SignedIn): Prom
   await call(home, 'trustCards_history', card)
   await call(home, 'trust_metrics')
   await call(home, 'trustCards_delete', card)
-  await call(home, 'members_remove', { params: { id: connection.id, mid: user.id } })
+  const params = { id: connection.id, mid: user.id }
+  for (const role of ['owner', 'member'])
+    await call(home, 'members_role', { params, body: { role } })
+  await call(home, 'connections_rotate', on)
+  await call(home, 'members_remove', { params })
   return connection
 }
 
@@ -281,10 +287,21 @@ async function devices(place: Place, ada: SignedIn): Promise<void> {
   const phone = await startSignedIn(place, 'ada@example.org')
   const [newest] = (await call(ada, 'devices_list')).items
   assert.equal(newest.state, 'pending')
-  assert.equal(await approveDevice(ada.daemon, phone.daemon), newest.id)
+  const on = id(newest)
+  const path = '/local/v1/sign-in/approval'
+  await asOwner(phone.daemon, 'POST', `${path}/attempt`)
+  await call(ada, 'approvals_begin', on)
+  const shown = await asOwner<SignIn>(phone.daemon, 'POST', `${path}/step`)
+  await call(ada, 'approvals_advance', on)
+  const { words } = await call(ada, 'approvals_create', {
+    ...on,
+    body: { words: shown.device_words },
+  })
+  await asOwner(phone.daemon, 'POST', path, { words })
+  await call(ada, 'approvals_read', on)
   const sessions: Json[] = (await call(ada, 'sessions_list')).items
   await call(ada, 'sessions_delete', id(sessions.find(({ current }) => !current)))
-  await call(ada, 'devices_delete', id(newest))
+  await call(ada, 'devices_delete', on)
 }
 
 /** Calls the routes of webhooks, with a receiver on this machine. */

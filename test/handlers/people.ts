@@ -30,7 +30,7 @@ export async function asOwner<T>(
 export async function approveDevice(old: TestDaemon, fresh: TestDaemon): Promise<string> {
   const signIn = '/local/v1/sign-in/approval'
   const { device_id: id } = await asOwner<SignIn>(fresh, 'POST', `${signIn}/attempt`)
-  const path = `/local/v1/devices/${id}/approval`
+  const path = `/api/v1/devices/${id}/approval`
   const begun = await asOwner<{ state: string }>(old, 'POST', `${path}/attempt`)
   assert.equal(begun.state, 'revealing')
   const { device_words } = await asOwner<SignIn>(fresh, 'POST', `${signIn}/step`)

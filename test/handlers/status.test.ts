@@ -7,6 +7,7 @@ import { AppError } from '../../src/errors.ts'
 import { status } from '../../src/handlers/status.ts'
 import { trustCards } from '../../src/handlers/trust-cards.ts'
 import { enrolled } from '../device/enrolled.ts'
+import { approved } from '../world/approving.ts'
 import { connected, newWorld, worldOf } from '../world/world.ts'
 import { at, contextOf } from '../world/requests.ts'
 import { rejects } from '../rejects.ts'
@@ -140,6 +141,51 @@ it('the status lists what needs the user, until it is done', async (t) => {
   world.later(61)
   await bob.sync()
   assert.match((await needs()).join(), /A person you follow has other keys.*trust list/)
+})
+
+it('the status has the devices that wait for approval, until they are approved or declined', async (t) => {
+  const world = await newWorld(t)
+  const ada = await world.person('ada')
+  const found = async () => {
+    await ada.device().sync.run('timer')
+    const { waiting_devices: waiting, needs_you: needs } = await status.read({}, at(ada))
+    return { names: waiting.map(({ name }) => name), needs: needs.join() }
+  }
+  assert.deepEqual(await found(), { names: [], needs: '' })
+  const laptop = await world.waiting(ada, 'laptop')
+  assert.deepEqual(await found(), {
+    names: ["laptop's"],
+    needs: `The device "laptop's" waits for approval: countersignd device approve`,
+  })
+  const phone = await world.waiting(ada, 'phone')
+  assert.deepEqual(await found(), {
+    names: ["laptop's", "phone's"],
+    needs: '2 devices wait for approval: countersignd device approve',
+  })
+  await approved({ approver: await ada.device().approver(), account: ada.account() }, laptop.flow)
+  const [, { id } = assert.fail()] = (await status.read({}, at(ada))).waiting_devices
+  await ada.account().devices.delete({ id })
+  assert.deepEqual((await found()).names, [])
+  assert.equal((await phone.flow.read()).state, 'awaiting_approval')
+})
+
+it('the status has the name of the account, the state of the clock, and where links lead', async (t) => {
+  const world = await newWorld(t)
+  const ada = await world.person('ada')
+  const found = await status.read({}, at(ada))
+  assert.partialDeepStrictEqual(found, {
+    display_name: 'ada',
+    public_url: found.backend,
+    reachable: 'network',
+  })
+  const clocks: (string | null)[] = []
+  for (const days of [0, -2]) {
+    world.later(days * 24 * 60)
+    clocks.push((await status.read({}, at(ada))).clock)
+    await ada.sync()
+    clocks.push((await status.read({}, at(ada))).clock)
+  }
+  assert.deepEqual(clocks, ['unmeasured', 'steady', 'behind', 'steady'])
 })
 
 it('the status has the error of the last sync, until one succeeds', async (t) => {

@@ -74,6 +74,7 @@ function contextAt(
     webhooks: () => Promise.reject(new Error('no webhooks on the workbench')),
     hasConsole: true,
     console: () => Promise.reject(new Error('no console on the workbench')),
+    doctor: () => Promise.reject(new Error('no doctor on the workbench')),
     stopping: new AbortController().signal,
     log,
     ask: () => Promise.reject(new Error('No other row is asked.')),

@@ -19,6 +19,7 @@ export const SYNC_LISTS = [
   'notifications',
   'exports',
   'organisations',
+  'devices',
 ] as const
 
 export type SyncList = (typeof SYNC_LISTS)[number]
@@ -88,7 +89,7 @@ export const changes = {
         v.pipe(
           v.array(v.string()),
           v.description(
-            'The lists that may have changed; ignore unknown names. If it is absent, any list may have changed. `invitations`: sent and received. `open_link_requests`. `notifications`. `exports`: without their progress. `organisations`: those of the account, with their members, invited mailboxes and groups.',
+            'The lists that may have changed; ignore unknown names. If it is absent, any list may have changed. `invitations`: sent and received. `open_link_requests`. `notifications`. `exports`: without their progress. `organisations`: those of the account, with their members, invited mailboxes and groups. `devices`: those of the account, also those that wait for approval.',
           ),
         ),
       ),

@@ -24,6 +24,10 @@ const member = {
 }
 const guestCode = { guest_code_id: id('gst_'), label: v.string() }
 const device = { device_id: id('dev_') }
+const waitingDevice = {
+  ...device,
+  name: v.pipe(v.string(), v.description('The name that the device gave itself.')),
+}
 const session = { account_id: id('acc_'), device_id: id('dev_') }
 const card = { user_id: id('acc_'), display_name: v.string() }
 const invitation = {
@@ -82,6 +86,14 @@ export const EVENTS = {
   ),
   'device.added': of('The key log of this account has a new device.', device),
   'device.revoked': of('A device of this account was revoked.', device),
+  'device.waiting': of(
+    'A new device of this account waits for the approval of another one.',
+    waitingDevice,
+  ),
+  'device.declined': of(
+    'A device that waited for approval was declined, or has waited too long.',
+    waitingDevice,
+  ),
   'session.started': of('An account signed in on this device.', {
     ...session,
     approved: v.pipe(

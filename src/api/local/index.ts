@@ -7,28 +7,10 @@
 import * as v from 'valibot'
 import { email, id, name } from '../fields.ts'
 import { Machine, MachinePublicKey } from '../device/machines.ts'
-import { Connection } from '../rest/connections.ts'
+import { ShownWords } from '../rest/approvals.ts'
 import { BACKEND_ERRORS, type Table } from '../route.ts'
 import { backups } from './backup.ts'
 import { RecoverySignature, ResetPlan, recovery } from './recovery.ts'
-
-/** A warning to the user, shown before they type the words of a new device. */
-export const APPROVAL_WARNING =
-  'Approving gives the new device full access to your account. The screen of the new device must be in front of you. Never type words that another person dictates to you.'
-
-/** Four words, as the user read them on another screen. */
-const FourWords = v.pipe(v.string(), v.maxLength(400))
-
-const Approval = v.object({
-  device_name: v.string(),
-  state: v.pipe(
-    v.picklist(['waiting', 'answered', 'revealing', 'ready']),
-    v.description(
-      'waiting: the new device has not begun. answered: the new device must begin again, because its commitment was already answered. ' +
-        'revealing: the new device must show its words. ready: the words can be typed here.',
-    ),
-  ),
-})
 
 /**
  * A machine account's private key as its key file contains it.
@@ -164,7 +146,7 @@ export const local = {
       path: '/local/v1/sign-in/approval',
       by: 'daemon',
       errors: ['conflict', 'invalid_state', 'unknown_word', 'word_count', ...BACKEND_ERRORS],
-      body: v.strictObject({ words: FourWords }),
+      body: v.strictObject({ words: ShownWords }),
       reply: SignIn,
     },
     /** Revoke this device and delete its data. */
@@ -193,67 +175,6 @@ export const local = {
         ),
       }),
       status: 204,
-    },
-  },
-  approvals: {
-    /** Get how far a device that was approved here is on the way to using words. */
-    read: {
-      method: 'GET',
-      path: '/local/v1/devices/{id}/approval',
-      by: 'daemon',
-      errors: ['no_device', ...BACKEND_ERRORS],
-      reply: v.object({
-        state: v.pipe(
-          v.picklist(['pending', 'active']),
-          v.description('pending: the words of this device were not typed on the new device yet.'),
-        ),
-        unsealed: v.pipe(
-          v.number(),
-          v.integer(),
-          v.description(
-            'How many connections have a secret that this device has, and that is not sealed to the new device yet.',
-          ),
-        ),
-      }),
-    },
-    /** Begin to approve a waiting device. The attempt lasts 15 minutes and ends an earlier one. */
-    begin: {
-      method: 'POST',
-      path: '/local/v1/devices/{id}/approval/attempt',
-      by: 'daemon',
-      errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
-      reply: Approval,
-    },
-    /** Continue the approval of a waiting device. Called every second until it is ready. */
-    advance: {
-      method: 'POST',
-      path: '/local/v1/devices/{id}/approval/step',
-      by: 'daemon',
-      errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
-      reply: Approval,
-    },
-    /**
-     * Compare the typed words with the four words of a waiting device, and add it to the key log.
-     */
-    create: {
-      method: 'POST',
-      path: '/local/v1/devices/{id}/approval',
-      by: 'daemon',
-      errors: [
-        'conflict',
-        'invalid_state',
-        'no_device',
-        'unknown_word',
-        'word_count',
-        ...BACKEND_ERRORS,
-      ],
-      body: v.strictObject({
-        words: v.pipe(FourWords, v.description(APPROVAL_WARNING)),
-      }),
-      reply: v.object({
-        device_name: v.string(),
-        words: v.pipe(v.string(), v.description('Four words to type on the new device.')),
-      }),
     },
   },
   recovery,
@@ -296,25 +217,6 @@ export const local = {
       by: 'daemon',
       errors: ['invalid_state', 'no_device', 'not_signed_in'],
       status: 204,
-    },
-  },
-  rosters: {
-    /** Give a connection a new secret. */
-    rotate: {
-      method: 'POST',
-      path: '/local/v1/connections/{id}/rotation',
-      by: 'daemon',
-      errors: ['conflict', 'invalid_state', 'no_device', 'secret_unavailable', ...BACKEND_ERRORS],
-      reply: Connection,
-    },
-    /** Make a member an owner of a connection, or an owner an ordinary member. */
-    role: {
-      method: 'POST',
-      path: '/local/v1/connections/{id}/members/{mid}/role',
-      by: 'daemon',
-      errors: ['conflict', 'invalid_state', 'no_device', 'secret_unavailable', ...BACKEND_ERRORS],
-      body: v.strictObject({ role: v.picklist(['owner', 'member']) }),
-      reply: Connection,
     },
   },
   machines: {

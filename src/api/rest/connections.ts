@@ -266,6 +266,13 @@ export const connections = {
     body: v.optional(v.strictObject({ favorite: v.optional(Favorite, true) }), {}),
     reply: Connection,
   },
+  rotate: {
+    method: 'POST',
+    path: '/api/v1/connections/{id}/rotation',
+    by: 'daemon',
+    errors: ['conflict', 'invalid_state', 'no_device', 'secret_unavailable', ...BACKEND_ERRORS],
+    reply: Connection,
+  },
 } as const satisfies Routes
 
 export const members = {
@@ -285,5 +292,18 @@ export const members = {
     errors: ['forbidden', 'no_device'],
     handlerErrors: ['invalid_state'],
     status: 204,
+  },
+  role: {
+    method: 'POST',
+    path: '/api/v1/connections/{id}/members/{mid}/role',
+    by: 'daemon',
+    errors: ['conflict', 'invalid_state', 'no_device', 'secret_unavailable', ...BACKEND_ERRORS],
+    body: v.strictObject({
+      role: v.pipe(
+        v.picklist(['owner', 'member']),
+        v.description('owner: invites and removes members, changes roles, ends the connection.'),
+      ),
+    }),
+    reply: Connection,
   },
 } as const satisfies Routes

@@ -7,10 +7,12 @@
 import { live } from '../live/index.ts'
 import type { Table } from '../route.ts'
 import { account, devices, emails, exports, sessions } from './account.ts'
+import { approvals } from './approvals.ts'
 import { apiTokens, token } from './api-tokens.ts'
 import { chat, feedback } from './assistant.ts'
 import { connections, members } from './connections.ts'
 import { context } from './context.ts'
+import { doctor } from './doctor.ts'
 import { docs, openapi, tools } from './documents.ts'
 import { contactWords, firstContacts } from './first-contacts.ts'
 import { externalMembers, guestCodes } from './guest-codes.ts'
@@ -53,6 +55,7 @@ export const rest = {
   preferences,
   notifications,
   devices,
+  approvals,
   sessions,
   emails,
   exports,
@@ -65,6 +68,7 @@ export const rest = {
   orgAnalytics,
   status,
   sync,
+  doctor,
   health,
   token,
   apiTokens,

@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 import { Time, named } from '../fields.ts'
+import { Reachable } from '../reachable.ts'
 import type { Routes } from '../route.ts'
+import { Device } from './account.ts'
 
 export const StreamState = v.object({
   state: v.pipe(
@@ -26,6 +28,11 @@ const Waiting = v.object({
   rotations: v.pipe(Count, v.description('Connections that need a new secret.')),
 })
 
+/** A device of the account that another one can approve. */
+const { id, name, platform, created_at } = Device.entries
+const WaitingDevice = v.object({ id, name, platform, created_at })
+export type WaitingDevice = v.InferOutput<typeof WaitingDevice>
+
 const LastError = v.object({ at: Time, message: v.string() })
 
 export const Status = named(
@@ -38,12 +45,18 @@ export const Status = named(
         'Whether this device belongs to the account. false while the device waits for approval, after it was revoked or the account was deleted, and while the account server refuses its session.',
       ),
     ),
+    display_name: v.pipe(
+      v.nullable(v.string()),
+      v.description('The name of the account, as this device knows it; null if there is none.'),
+    ),
     global_key_active: v.pipe(
       v.nullable(v.boolean()),
       v.description("Whether the public code's key is active."),
     ),
     environment: v.string(),
     backend: v.pipe(v.string(), v.description('The base URL of the account server.')),
+    public_url: v.pipe(v.string(), v.description('The base URL of the links that others open.')),
+    reachable: Reachable,
     version: v.string(),
     cached_connections: v.nullable(v.number()),
     last_sync_at: v.nullable(Time),
@@ -75,6 +88,24 @@ export const Status = named(
       v.array(v.string()),
       v.description(
         'What needs a person, besides what the summary says: each as a sentence with the command to run. Includes the notices. It is as of the last sync, and usually empty.',
+      ),
+    ),
+    clock: v.pipe(
+      v.nullable(v.picklist(['steady', 'ahead', 'behind', 'unmeasured'])),
+      v.description(
+        'Whether the clock of this machine is right. `ahead`, `behind`: it moved, so there are no words until it is set, or measured by a sync. `unmeasured`: not measured since the machine started. null without a device.',
+      ),
+    ),
+    last_backup_at: v.pipe(
+      v.nullable(Time),
+      v.description(
+        'When the last complete backup of this device was captured (`countersignd backup`); null if there was none, and without a device.',
+      ),
+    ),
+    waiting_devices: v.pipe(
+      v.array(WaitingDevice),
+      v.description(
+        'The devices of the account that wait for approval, as of the last sync, the longest wait first. To decide: `/api/v1/devices/{id}/approval`, or `DELETE /api/v1/devices/{id}`.',
       ),
     ),
     last_error: v.pipe(

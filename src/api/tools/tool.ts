@@ -16,8 +16,9 @@ export interface Tool {
  * The groups without tools.
  *
  * Some are documents for programs or routes for callers without a token. The deletion of the
- * account cannot be undone, and the interface has no confirmation for it. The four contact words
- * are a secret between two people, but a conversation with a model is stored elsewhere.
+ * account cannot be undone, and the interface has no confirmation for it. An approved device has
+ * the whole account, and a text that a model reads could ask for an approval. The four contact
+ * words are a secret between two people, but a conversation with a model is stored elsewhere.
  */
 const NO_TOOLS = [
   'health',
@@ -27,6 +28,8 @@ const NO_TOOLS = [
   'tools',
   'account',
   'contactWords',
+  'approvals',
+  'doctor',
   'webhooks',
 ] as const
 

@@ -4,6 +4,7 @@
  * It changes nothing. It sends requests only to this machine and to the configured account server.
  * Each check has a time limit, and a failing check does not hide the results of the others.
  */
+import type { DoctorReport } from '../../api/rest/doctor.ts'
 import { surveyConfig } from '../../config/config.ts'
 import { ofFolder } from '../../daemon/folder.ts'
 import { EXIT } from '../../errors.ts'
@@ -169,7 +170,7 @@ check fails.`,
     const found = await Promise.all(checksOf(ground).map((check) => outcome(check, ground)))
     const checks = found.flat()
     const ok = checks.every(({ state }) => state !== 'fail')
-    print({ ok, checks }, linesOf(checks, io))
+    print({ ok, checks } satisfies DoctorReport, linesOf(checks, io))
     return ok ? EXIT.ok : EXIT.failed
   },
 }

@@ -100,6 +100,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> | null } = {
   'guest_code.deleted': aboutGuest('deleted'),
   'device.added': aboutDevice('added'),
   'device.revoked': aboutDevice('revoked'),
+  'device.waiting': about('Device', ' waits for approval'),
+  'device.declined': about('Device', ' does not wait for approval any more'),
   'session.started': ({ approved }) =>
     approved ? 'Signed in on this device' : 'Signed in on this device, which awaits approval',
   'session.approved': always('This device was approved'),

@@ -56,6 +56,10 @@ function statusLines(status: Status, hasDaemon: boolean): string[] {
       ['Waiting', waitingText(status)],
       ['Keychain', status.keychain === 'os' ? "the operating system's" : 'encrypted files'],
       ['Last sync', whenOr('never', status.last_sync_at)],
+      [
+        'Last backup',
+        status.device_registered === true ? whenOr('never', status.last_backup_at) : null,
+      ],
       ['Last error', last_error && `${when(last_error.at)}  ${last_error.message}`],
       ['Next sync', next_sync_at && when(next_sync_at)],
       ['Changes', changes(status)],

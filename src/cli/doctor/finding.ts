@@ -1,16 +1,10 @@
 /** The findings of `doctor` and how they are formatted. */
+import type { DoctorReport } from '../../api/rest/doctor.ts'
 import { withoutKeys } from '../../crypto/encoding/redact.ts'
 
-export type FindingState = 'ok' | 'warn' | 'fail'
-
 /** One line of the report. */
-export interface Finding {
-  readonly state: FindingState
-  readonly name: string
-  readonly found: string
-  /** What to do, as a command if there is one; null if the check passed. */
-  readonly remedy: string | null
-}
+export type Finding = DoctorReport['checks'][number]
+export type FindingState = Finding['state']
 
 /** Creates a finding. Text that looks like a secret is redacted, so that a report can be shared. */
 const finding = (

@@ -51,18 +51,18 @@ export interface Approver {
   /**
    * Advances the open attempt as far as the new device has progressed. Callers poll it every
    * second.
-   * @throws AppError invalid_state if no attempt is open, conflict if the new device began again,
-   *   rate_limited, backend_error if relayed data breaks a rule, and any error from the account
-   *   server
+   * @throws AppError invalid_state if no attempt is open, not_found if no such device waits either,
+   *   conflict if the new device began again, rate_limited, backend_error if relayed data breaks a
+   *   rule, and any error from the account server
    */
   advance(account: Account, id: string): Promise<ApprovalSeen>
   /**
    * Compares the new device's words, and adds the device to the key log unless it is there already.
    * @param words the words that the user read from the new device's screen
    * @returns the words that the user must type on the new device
-   * @throws AppError invalid_state, word_count, unknown_word, validation_failed, conflict,
-   *   backend_error, not_signed_in if this device was signed out or revoked meanwhile, and any
-   *   error from the account server
+   * @throws AppError invalid_state, not_found, word_count, unknown_word, validation_failed,
+   *   conflict, backend_error, not_signed_in if this device was signed out or revoked meanwhile,
+   *   and any error from the account server
    */
   approve(
     account: Account,
@@ -182,6 +182,15 @@ export function newApprover(
     return open
   }
 
+  /**
+   * Returns the open attempt, as `current` does. If none is open, an unknown device is the reason.
+   * @throws AppError not_found also
+   */
+  async function currentOf(account: Account, id: string): Promise<Open> {
+    if (open === null) await account.pendingDevices.read({ id })
+    return current(id)
+  }
+
   /** Answers the new device's commitment, and stores the key log to which the answer refers. */
   async function answer(
     account: Account,
@@ -240,7 +249,7 @@ export function newApprover(
   const OVER: readonly unknown[] = ['conflict', 'backend_error', 'not_signed_in', 'not_found']
 
   async function advance(account: Account, id: string): Promise<ApprovalSeen> {
-    const run = current(id)
+    const run = await currentOf(account, id)
     try {
       return { device_name: run.name, state: await step(account, run) }
     } catch (error) {
@@ -257,7 +266,7 @@ export function newApprover(
   }
 
   async function approve(account: Account, id: string, words: string) {
-    const { ready, name } = current(id)
+    const { ready, name } = await currentOf(account, id)
     if (ready === null) throw notReady()
     requireWords(words, ready.shownThere, OTHER_WORDS)
     const device = { id, keys: ready.keys }

@@ -6,7 +6,6 @@
 const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   connections: ['connections', 'invitations', 'tags'],
   members: ['connections', 'invitations'],
-  rosters: ['connections'],
   invitations: ['connections', 'invitations', 'notifications'],
   openLinkRequests: ['connections', 'notifications', 'openLinkRequests', 'openLinks'],
   openLinks: ['openLinkRequests', 'openLinks'],

@@ -3,13 +3,14 @@
  * events for programs.
  *
  * The account server supplies these lists, and the device does not verify them. So their events
- * contain only ids, and names of organisations.
+ * contain only ids, and names of organisations and of devices.
  */
 import { every } from '../../api/cursor.ts'
 import type { SyncList } from '../../api/device/changes.ts'
 import type { Account } from '../../api/port.ts'
 import type { Append } from '../../state/events.ts'
 import type { State } from '../../state/state.ts'
+import { storedDevice, waitingIn } from './waiting-devices.ts'
 
 /** An item of a list. */
 interface Listed {
@@ -111,6 +112,24 @@ async function organisations(account: Account): Promise<Listed[]> {
 const leftOrganisation = (append: Append, organisation_id: string, before: string): void =>
   void append('org.left', { organisation_id, name: (JSON.parse(before) as Membership).name })
 
+async function devices(account: Account): Promise<Listed[]> {
+  const items = await every((query) => account.devices.list(query))
+  return items.map((device) => ({
+    id: device.id,
+    state: storedDevice(device),
+    report(append, before) {
+      if (before === null && device.state === 'pending')
+        append('device.waiting', { device_id: device.id, name: device.name })
+    },
+  }))
+}
+
+/** The key log reports the end of a device that was approved. */
+function goneDevice(append: Append, device_id: string, before: string): void {
+  const waiting = waitingIn(before)
+  if (waiting !== null) append('device.declined', { device_id, name: waiting.name })
+}
+
 interface ListReader {
   readonly read: (account: Account) => Promise<Listed[]>
   /**
@@ -126,6 +145,7 @@ const READERS: { readonly [List in SyncList]: ListReader } = {
   notifications: { read: notifications },
   exports: { read: exports },
   organisations: { read: organisations, reportGone: leftOrganisation },
+  devices: { read: devices, reportGone: goneDevice },
 }
 
 /**

@@ -9,6 +9,7 @@ import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
 import { AppError } from '../../errors.ts'
 import { deviceOf } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
 
 type Row = Schema['devices']
 
@@ -168,11 +169,15 @@ export async function unapprovedDevice(
 
 /** Deletes the devices that have been pending for too long, with their sessions. */
 export async function forgetWaiting(db: Kysely<Schema>, at: number): Promise<void> {
-  await db
-    .deleteFrom('devices')
-    .where('keys', 'is not', null)
-    .where('created_at', '<=', at - WAITING_MS)
-    .execute()
+  await transactionWithMarks(db, async (trx) => {
+    const rows = await trx
+      .deleteFrom('devices')
+      .where('keys', 'is not', null)
+      .where('created_at', '<=', at - WAITING_MS)
+      .returning('account_id')
+      .execute()
+    markChanged(trx, ['devices'], { accounts: rows.map(({ account_id }) => account_id) })
+  })
 }
 
 /** Records that the key log names the device. Returns false if the device is no longer pending. */

@@ -23,6 +23,7 @@ import { accountVersion15 } from './migrations/015-retention.ts'
 import { accountVersion16 } from './migrations/016-used-proofs-in-order.ts'
 import { accountVersion17 } from './migrations/017-marks-of-lists.ts'
 import { accountVersion18 } from './migrations/018-ending-guest-codes.ts'
+import { accountVersion19 } from './migrations/019-marks-of-devices.ts'
 
 type AccountMigrations = readonly [AccountMigration, ...AccountMigration[]]
 
@@ -39,6 +40,7 @@ export const ACCOUNT_MIGRATIONS: AccountMigrations = [
   accountVersion16,
   accountVersion17,
   accountVersion18,
+  accountVersion19,
 ]
 
 export const ACCOUNT_VERSIONS = supportedBy(ACCOUNT_MIGRATIONS)

@@ -258,6 +258,7 @@ export interface Schema {
     notifications: number
     exports: number
     organisations: number
+    devices: number
   }
   /** Secrets and named locks that all replicas share. */
   server_secrets: {

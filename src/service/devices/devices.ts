@@ -76,13 +76,17 @@ export const devices = ({ db }: ServiceContext): Service['devices'] => ({
 
   delete: async ({ id }, { account }) => {
     requireId(PREFIX, id, 'device')
-    const { numDeletedRows: turnedAway } = await db
-      .deleteFrom('devices')
-      .where('id', '=', id)
-      .where('account_id', '=', account)
-      .where('keys', 'is not', null)
-      .executeTakeFirst()
-    if (turnedAway === 1n) return
+    const isDeclined = await transactionWithMarks(db, async (trx) => {
+      const { numDeletedRows: deleted } = await trx
+        .deleteFrom('devices')
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .where('keys', 'is not', null)
+        .executeTakeFirst()
+      if (deleted === 1n) markChanged(trx, ['devices'], { accounts: [account] })
+      return deleted === 1n
+    })
+    if (isDeclined) return
     const known = await shownOf(db, account).where('id', '=', id).executeTakeFirst()
     if (known === undefined) throw notFound('device')
     throw new AppError(
@@ -229,6 +233,7 @@ export const approval = ({ db, now }: ServiceContext): Service['approval'] => ({
       await trx.deleteFrom('device_approvals').where('device_id', '=', device).execute()
       // Other devices can now seal secrets to this one.
       markChanged(trx, ['duties'], { contactsOf: [session.account] })
+      markChanged(trx, ['devices'], { accounts: [session.account] })
     })
   },
 })

@@ -15,6 +15,7 @@ import { insertDevice, taken } from '../accounts/device-rows.ts'
 import { verified } from '../db/faults.ts'
 import { entriesOf } from '../accounts/key-log-rows.ts'
 import type { Schema } from '../db/schema.ts'
+import { markChanged } from '../db/sync-marks.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 
 type Body = Parameters<Open['enrolment']['further']>[0]['body']
@@ -129,4 +130,6 @@ async function wait(
     },
     at,
   )
+  // The devices that can approve this one report it at once.
+  markChanged(trx, ['devices'], { accounts: [log.account] })
 }

@@ -113,6 +113,7 @@ describe('a sentence', () => {
   const cases: [type: string, data: Json, sentence: string | null][] = [
     ['device.added', { device_id: 'dev_1' }, 'Device "laptop" was added'],
     ['device.revoked', { device_id: 'dev_2' }, 'Device dev_2 was revoked'],
+    ['device.waiting', { device_id: 'dev_2', name: 'phone' }, 'Device "phone" waits for approval'],
     ['webhook.given_up', { webhook_id: 'whk_1', name: null }, 'Webhook whk_1 was given up'],
     ['webhook.given_up', { webhook_id: 'whk_1', name: 'CI' }, 'Webhook "CI" was given up'],
     [

@@ -38,6 +38,7 @@ const LISTS = [
   'notifications.list',
   'exports.list',
   'context.read',
+  'devices.list',
 ]
 const WHOLE = [
   'changes.read',

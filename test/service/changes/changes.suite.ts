@@ -320,7 +320,11 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
           return () => ada.account.preferences.update({ body: { public_code: false } })
         },
       ],
-      ['the sealing key is renewed', ['key_log'], async (ada) => () => renewSealing(ada)],
+      [
+        'the sealing key is renewed',
+        ['key_log', 'devices'],
+        async (ada) => () => renewSealing(ada),
+      ],
       [
         'things that no sync reads: a tag, an external member, a headline, a preference',
         [],
@@ -385,7 +389,7 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
         'a member has new keys',
         [
           ['connections', 'duties'],
-          ['key_log', 'connections', 'duties'],
+          ['key_log', 'connections', 'duties', 'devices'],
           ['connections', 'duties'],
         ],
         (_, [, bob]) => renewSealing(bob),
@@ -430,7 +434,7 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
       const newcomer = await join(subject.server, await mailedCode(subject.server, email))
       const changed = await changedBy([ada, bob], () => approve(ada, newcomer))
       assert.deepEqual(changed, [
-        ['key_log', 'connections', 'duties', 'notifications'],
+        ['key_log', 'connections', 'duties', 'notifications', 'devices'],
         ['connections', 'duties'],
       ])
       const [, places] = [0, await placesOf([ada, bob])]
@@ -442,6 +446,7 @@ export function changesSuite(name: string, { newPlace, replicas }: Engine): void
         'duties',
         'public_code',
         'notifications',
+        'devices',
       ])
       assert.deepEqual((await ask(bob, places[1])).changed, ['connections', 'duties'])
     })

@@ -15,7 +15,7 @@ import {
   suspend,
   type Organisations,
 } from '../organisations/org-members-subject.ts'
-import { connect, newAddress, opening, type Person } from '../person.ts'
+import { approve, connect, join, mailedCode, newAddress, opening, type Person } from '../person.ts'
 import { listsChangedBy } from './shown-lists.ts'
 
 const DAY = 24 * 3_600_000
@@ -56,6 +56,12 @@ export function listsSuite(name: string, engine: Engine): void {
   }
 
   const mailboxOf = async (person: Person) => (await orgs.addresses(person))[0]!
+
+  /** Signs in on a further device of a person. */
+  async function waiting(person: Person) {
+    const { server } = orgs.subject
+    return join(server, await mailedCode(server, await mailboxOf(person)))
+  }
 
   const newGroup = (ada: Owner) => ada.account.orgGroups.create({ body: { name: 'Sales' } })
 
@@ -284,6 +290,35 @@ export function listsSuite(name: string, engine: Engine): void {
       ['organisations'],
       [],
       async (ada) => () => ada.account.organisations.create({ body: { name: 'Acme' } }),
+    ],
+    ['a device begins to wait for approval', ['devices'], [], async (ada) => () => waiting(ada)],
+    [
+      'a device that waits is declined',
+      ['devices'],
+      [],
+      async (ada) => {
+        const { device: id } = await waiting(ada)
+        return () => ada.account.devices.delete({ id })
+      },
+    ],
+    [
+      'a device that waits is approved',
+      ['notifications', 'devices'],
+      [],
+      async (ada) => {
+        const newcomer = await waiting(ada)
+        return () => approve(ada, newcomer)
+      },
+    ],
+    [
+      'a device has waited for a week when another one of any account signs in',
+      ['devices'],
+      ['devices'],
+      async (ada, bob) => {
+        await waiting(ada)
+        orgs.later(7 * DAY)
+        return () => waiting(bob)
+      },
     ],
   ]
 

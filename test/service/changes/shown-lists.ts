@@ -27,6 +27,7 @@ async function organisationOf({ account }: Reader): Promise<unknown> {
 /** Returns everything that the lists of an account show. */
 export async function shownTo(reader: Reader): Promise<Readonly<Record<List, unknown>>> {
   const { account } = reader
+  const devices = await every((page) => account.devices.list(page))
   const exports = await every((page) => account.exports.list(page))
   return {
     notifications: await every((page) => account.notifications.list(page)),
@@ -34,6 +35,7 @@ export async function shownTo(reader: Reader): Promise<Readonly<Record<List, unk
     open_link_requests: await every((page) => account.openLinkRequests.list(page)),
     exports: exports.map((one) => ({ ...one, progress: 0 })),
     organisations: await organisationOf(reader),
+    devices: devices.map((one) => ({ ...one, last_seen_at: null })),
   }
 }
 

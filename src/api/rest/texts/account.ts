@@ -2,7 +2,7 @@
 import type { Texts } from './text.ts'
 
 export const accountTexts: Texts<
-  'notifications' | 'devices' | 'sessions' | 'emails' | 'exports' | 'account'
+  'notifications' | 'devices' | 'approvals' | 'sessions' | 'emails' | 'exports' | 'account'
 > = {
   notifications: {
     list: {
@@ -63,6 +63,27 @@ export const accountTexts: Texts<
           'Remove a lost or unknown device permanently: its keys are revoked, connections get new secrets, the public code is switched off. Or reject a pending device. Cannot be undone. Not for the current device. To only sign a device out, use sessions_delete.',
         traits: ['takes'],
       },
+    },
+  },
+  approvals: {
+    read: {
+      summary: 'Read how far an approved device is',
+      description:
+        'Shows whether the words of this device were typed on the new device, and how many connections have a secret that is not sealed to it yet.',
+    },
+    begin: {
+      summary: 'Begin to approve a device that waits',
+      description:
+        'Both devices must run the approval at the same time: the new device by `countersignd login`. The attempt lasts 15 minutes, is only in the memory of this daemon, and ends an earlier attempt. At most five attempts in 24 hours are possible; an attempt counts when the new device has begun.',
+    },
+    advance: {
+      summary: 'Continue the approval of a device',
+      description: 'Call this every second until the state is `ready`.',
+    },
+    create: {
+      summary: 'Approve a device with the four words on its screen',
+      description:
+        'Compares the words with those of the device that the account server offers, and adds the device to the key log. The answer has four other words, which the user types on the new device. Show the user the warning in the description of `words` before they type. If the words are rejected although they were typed correctly, the account server may be dishonest.',
     },
   },
   sessions: {

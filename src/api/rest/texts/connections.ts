@@ -83,6 +83,17 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
         traits: [],
       },
     },
+    rotate: {
+      summary: 'Give a connection a new secret',
+      description:
+        'Any member may do this. The words of the old secret no longer verify. Other members get the new secret at their next sync, within seconds if they are connected; until then, their words do not verify here. A rotation that is due, because a member left or a device was revoked, happens without this call.',
+      tool: {
+        title: 'Give a connection a new secret',
+        description:
+          'Replace the secret of a connection, if it may have leaked. Old words no longer verify, and the words of each other member fail until their device has synced. Not needed after a member was removed or a device revoked: that does it too.',
+        traits: ['again', 'outside'],
+      },
+    },
   },
   members: {
     add: {
@@ -109,6 +120,18 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
         title: 'Remove a member from a connection',
         description:
           'Remove a member from a connection that you own; with your own id, leave it. They are notified, and the others get a new secret. Cannot be undone: they need a new invitation to come back. If they are not a member yet, use invitations_withdraw.',
+        traits: ['takes', 'outside'],
+      },
+    },
+    role: {
+      summary: 'Make a member an owner of a connection, or an owner an ordinary member',
+      description:
+        'Only owners may do this. Owners invite and remove members, change roles, and end the connection. The connection must keep at least one owner.',
+      tool: {
+        title: 'Change the role of a member',
+        description:
+          'Make a member of a connection that you own an owner, or an owner a member. An owner can remove you and end the connection. For the role in an organisation, use org_members_bulk_invite.',
+        // An owner can remove the account that made them one.
         traits: ['takes', 'outside'],
       },
     },

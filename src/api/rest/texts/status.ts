@@ -1,7 +1,10 @@
-/** The texts about the daemon's state: `../health.ts`, `../status.ts`, `../sync.ts`. */
+/**
+ * The texts about the daemon's state: `../health.ts`, `../status.ts`, `../sync.ts` and
+ * `../doctor.ts`.
+ */
 import type { Texts } from './text.ts'
 
-export const statusTexts: Texts<'health' | 'status' | 'sync'> = {
+export const statusTexts: Texts<'health' | 'status' | 'sync' | 'doctor'> = {
   health: {
     read: {
       summary: 'Check whether the daemon is up',
@@ -42,6 +45,13 @@ export const statusTexts: Texts<'health' | 'status' | 'sync'> = {
           'Exchange changes with the account server now, and return the result. Call it if an answer has sync_stale, rotation_pending or secret_unavailable, or to add a member who approved an invitation. A sync also runs automatically every 15 minutes.',
         traits: [],
       },
+    },
+  },
+  doctor: {
+    read: {
+      summary: 'Check the installation of this daemon',
+      description:
+        'Runs `countersignd doctor` in a process of its own, and returns its findings, which name paths and settings but no secrets. It takes some seconds, and at most 60. Requests that arrive during a run share its result.',
     },
   },
 }

@@ -103,7 +103,7 @@ remove members. The connection must keep at least one owner.`,
     const role = roleOf(given)
     const changed = await withApi(async (api) => {
       memberOf(await readShownConnection(api, id), mid)
-      return api.rosters.role({ id, mid, body: { role } })
+      return api.members.role({ id, mid, body: { role } })
     })
     print(changed, [])
     say(

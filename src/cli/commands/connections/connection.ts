@@ -272,7 +272,7 @@ next sync. This command does not wait for that.`,
   args: [1, 1],
   takes: ['connection'],
   async run({ args: [id = ''], withApi, print, say }) {
-    const after = await withApi((api) => byId('connection', () => api.rosters.rotate({ id })))
+    const after = await withApi((api) => byId('connection', () => api.connections.rotate({ id })))
     print(after, [])
     say(
       `${inQuotes(after.name)} has a new secret (epoch ${after.epoch}). The other members get it within seconds if their devices are connected, or else at their next sync. Until then, their words do not verify here.`,

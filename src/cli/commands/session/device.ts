@@ -1,7 +1,7 @@
 /** The commands for the account's devices and their sessions. */
 import { inQuotes } from '../../../api/name-text.ts'
 import { every } from '../../../api/cursor.ts'
-import { APPROVAL_WARNING } from '../../../api/local/index.ts'
+import { APPROVAL_WARNING } from '../../../api/rest/approvals.ts'
 import type { Device } from '../../../api/rest/account.ts'
 import { AppError } from '../../../errors.ts'
 import { byId } from '../../by-id.ts'

@@ -1,5 +1,6 @@
-import { SYNC_LISTS } from '../../../api/device/changes.ts'
 import type { AccountMigration } from '../indexes.ts'
+
+const LISTS = ['invitations', 'open_link_requests', 'notifications', 'exports', 'organisations']
 
 /**
  * The marks of the lists that devices show. Zero means that the account has no marks of them yet:
@@ -9,5 +10,5 @@ import type { AccountMigration } from '../indexes.ts'
 export const accountVersion17: AccountMigration = {
   version: 17,
   statements: () =>
-    SYNC_LISTS.map((list) => `alter table sync_marks add column ${list} bigint not null default 0`),
+    LISTS.map((list) => `alter table sync_marks add column ${list} bigint not null default 0`),
 }
