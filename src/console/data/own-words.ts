@@ -4,7 +4,7 @@ import { now, wordWindowOf } from './clock.ts'
 import { type Resource, useResource } from './resource.ts'
 
 /** A person that the user can call: by a connection or a guest code. */
-export interface Callee {
+export interface PersonToCall {
   /** The id of the connection or of the guest code. */
   readonly id: string
   readonly kind: 'connection' | 'guest'
@@ -35,15 +35,15 @@ const activeGuests = () =>
     ),
   )
 
-const byFavorite = (a: Callee, b: Callee) =>
+const byFavorite = (a: PersonToCall, b: PersonToCall) =>
   Number(b.favorite) - Number(a.favorite) || a.name.localeCompare(b.name)
 
 /** Returns all people that the user can call on this device, favourites first. */
-export async function readCallees(): Promise<Callee[]> {
+export async function readCallees(): Promise<PersonToCall[]> {
   const [connections, guests] = await Promise.all([activeConnections(), activeGuests()])
   const ofConnections = connections
     .filter(({ secret_here }) => secret_here)
-    .map(({ id, name, favorite }): Callee => ({
+    .map(({ id, name, favorite }): PersonToCall => ({
       id,
       kind: 'connection',
       name,
@@ -52,7 +52,7 @@ export async function readCallees(): Promise<Callee[]> {
     }))
   const ofGuests = guests
     .filter(({ secret_here }) => secret_here)
-    .map(({ id, label, external_member_id }): Callee => ({
+    .map(({ id, label, external_member_id }): PersonToCall => ({
       id,
       kind: 'guest',
       name: label,
@@ -63,7 +63,7 @@ export async function readCallees(): Promise<Callee[]> {
 }
 
 /** Returns the number of a person as the user stored it; null if there is none. */
-export async function phoneOfCallee({ externalMember }: Callee): Promise<string | null> {
+export async function phoneOfCallee({ externalMember }: PersonToCall): Promise<string | null> {
   if (externalMember === null) return null
   const people = await allItems((cursor) =>
     dataOf(api.GET('/api/v1/external-members', { params: { query: { limit: 100, ...cursor } } })),

@@ -1,11 +1,7 @@
 /** The pages of the console, in the order of the navigation. Each is loaded when first shown. */
 import type { ComponentType } from 'preact'
 import type { ConsoleMessages } from '../../languages/console/translation.ts'
-
-/** The properties of every page: the segments of the address after the page. */
-export interface PageProps {
-  readonly rest: readonly string[]
-}
+import type { PageProps } from './page-props.ts'
 
 interface ConsolePage {
   /** The first segment of the address. */

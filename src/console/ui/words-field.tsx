@@ -17,7 +17,7 @@ interface WordsFieldProps {
 }
 
 /** Returns empty inputs for this number of words. */
-export const noWords = (count: number): readonly string[] => Array<string>(count).fill('')
+export const emptyWords = (count: number): readonly string[] => Array<string>(count).fill('')
 
 /** Returns whether every input has a word of the list. */
 export const areWords = (words: readonly string[]): boolean => words.every(isWord)

@@ -6,9 +6,14 @@ import { useSignal, type Signal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import { CALLEE_EVENTS, phoneOfCallee, readCallees, type Callee } from '../../data/own-words.ts'
+import {
+  CALLEE_EVENTS,
+  phoneOfCallee,
+  readCallees,
+  type PersonToCall,
+} from '../../data/own-words.ts'
 import { useResource } from '../../data/resource.ts'
-import type { PageProps } from '../../shell/pages.ts'
+import type { PageProps } from '../../shell/page-props.ts'
 import { goTo, hrefOf } from '../../shell/router.ts'
 import { MessageText, messages } from '../../text/text.tsx'
 import { CheckField } from '../../ui/fields.tsx'
@@ -134,11 +139,11 @@ const Incoming = ({ isAboutMoney }: { readonly isAboutMoney: boolean }) => {
   )
 }
 
-const expectationFor = ({ id, kind }: Callee) =>
+const expectationFor = ({ id, kind }: PersonToCall) =>
   kind === 'guest' ? { guest_code_id: id } : { connection_id: id }
 
 /** The user calls a person. */
-const Outgoing = (of: { readonly callee: Callee; readonly isAboutMoney: boolean }) => {
+const Outgoing = (of: { readonly callee: PersonToCall; readonly isAboutMoney: boolean }) => {
   const { call } = messages()
   const { callee } = of
   const name = <Name of={callee.name} />

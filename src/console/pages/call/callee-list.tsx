@@ -1,6 +1,6 @@
 /** The list from which the user chooses the person to call. */
 import { useSignal } from '@preact/signals'
-import { CALLEE_EVENTS, readCallees, type Callee } from '../../data/own-words.ts'
+import { CALLEE_EVENTS, readCallees, type PersonToCall } from '../../data/own-words.ts'
 import { useResource } from '../../data/resource.ts'
 import { goTo, hrefOf } from '../../shell/router.ts'
 import { filled, messages } from '../../text/text.tsx'
@@ -11,14 +11,14 @@ import { VirtualList } from '../../ui/virtual-list.tsx'
 
 const ROW_PX = 44
 
-const matching = (callees: readonly Callee[], text: string): readonly Callee[] => {
+const matching = (callees: readonly PersonToCall[], text: string): readonly PersonToCall[] => {
   const wanted = text.trim().toLocaleLowerCase()
   return wanted === ''
     ? callees
     : callees.filter(({ name }) => name.toLocaleLowerCase().includes(wanted))
 }
 
-const Found = ({ callees }: { readonly callees: readonly Callee[] }) => {
+const Found = ({ callees }: { readonly callees: readonly PersonToCall[] }) => {
   const { call } = messages()
   const text = useSignal('')
   const found = matching(callees, text.value)

@@ -6,7 +6,7 @@ import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { messages } from '../../text/text.tsx'
 import { ActionButton, SubmitButton } from '../../ui/button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
-import { areWords, noWords, WordsField } from '../../ui/words-field.tsx'
+import { areWords, emptyWords, WordsField } from '../../ui/words-field.tsx'
 import { callVerdictOf, type CallVerdict } from './verdict.ts'
 
 /** Checks words at the daemon. */
@@ -53,7 +53,7 @@ export const CheckForm = (of: {
   readonly isRepeatable?: boolean
 }) => {
   const { call } = messages()
-  const words = useSignal(noWords(3))
+  const words = useSignal(emptyWords(3))
   const verdict = useSignal<CallVerdict | null>(null)
   const form = useRef<HTMLFormElement>(null)
   const action = useAction(async () => {
@@ -62,7 +62,7 @@ export const CheckForm = (of: {
     verdict.value = found
     if (found.speaker !== null) of.onProven(found.speaker, found)
     else {
-      words.value = noWords(3)
+      words.value = emptyWords(3)
       form.current?.querySelector('input')?.focus()
     }
   })

@@ -7,7 +7,7 @@ import { MessageText, messages } from '../../text/text.tsx'
 import { SubmitButton } from '../../ui/button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
 import { Name } from '../../ui/person-name.tsx'
-import { areWords, noWords, WordsField } from '../../ui/words-field.tsx'
+import { areWords, emptyWords, WordsField } from '../../ui/words-field.tsx'
 import { nameOfMatch } from './verdict.ts'
 
 type Found = Schemas['PublicVerification']
@@ -39,13 +39,13 @@ function publicVerdict(found: Found): { kind: 'ok' | 'warn' | 'bad'; lines: Comp
 
 export const PublicCheck = () => {
   const { call } = messages()
-  const words = useSignal(noWords(3))
+  const words = useSignal(emptyWords(3))
   const found = useSignal<Found | null>(null)
   const action = useAction(async () => {
     found.value = await dataOf(
       api.POST('/api/v1/verify/public', { body: { words: words.value.join(' ') } }),
     )
-    words.value = noWords(3)
+    words.value = emptyWords(3)
   })
   const verdict = found.value === null ? null : publicVerdict(found.value)
   return (

@@ -8,7 +8,7 @@ import { MessageText, messages } from '../../text/text.tsx'
 import { ActionButton, SubmitButton } from '../../ui/button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { areWords, noWords, WordsField } from '../../ui/words-field.tsx'
+import { areWords, emptyWords, WordsField } from '../../ui/words-field.tsx'
 import { CheckForm } from './check-form.tsx'
 import { SpokenWords } from './own-words.tsx'
 import type { CallVerdict } from './verdict.ts'
@@ -95,7 +95,7 @@ export const ConfirmPurpose = (of: {
   readonly name: ComponentChild
 }) => {
   const { call } = messages()
-  const challenge = useSignal(noWords(1))
+  const challenge = useSignal(emptyWords(1))
   const purpose = useSignal('')
   const code = useSignal<Schemas['Code'] | null>(null)
   const isShown = useSignal(false)
