@@ -1,0 +1,161 @@
+/** The session of the console in a browser: how it begins, what it survives, and what ends it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { startDaemon } from '../daemon.ts'
+import { freePort } from '../free-port.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { skip } from '../pages/browser.ts'
+import { consoleBrowser, consoleCode } from './console.ts'
+
+const isLocked = (page: Page, text: RegExp) =>
+  page.locator('main.gate p', { hasText: text }).waitFor()
+const isOpen = (page: Page) => page.locator('nav').waitFor()
+
+test('the session of a console', { skip }, async (t) => {
+  const daemon = await startDaemon()
+  t.after(() => daemon.close())
+  const { address } = daemon
+  const token = await daemon.token('full')
+  const call = async (method: string, path: string, body?: unknown) =>
+    (await daemon.request(method, path, { token, body })).json as Record<string, never>
+  const consoles = async () => {
+    const { items } = await call('GET', '/api/v1/api-tokens')
+    return (items as { id: string; state: string; bound: boolean; name: string }[]).filter(
+      (one) => one.bound,
+    )
+  }
+  const browser = await consoleBrowser(t)
+
+  await t.test('the code leaves the address, the history and the referrer', async () => {
+    const page = await browser.open(address)
+    assert.equal(page.url(), `${address}/`)
+    const referrers: string[] = []
+    page.on('request', (request) => {
+      const { referer } = request.headers()
+      if (referer !== undefined && referer !== '') referrers.push(referer)
+    })
+    await page.goto(`${address}/#/people`)
+    await page.goBack()
+    assert.equal(new URL(page.url()).hash, '')
+    assert.deepEqual(referrers, [])
+    await page.context().close()
+  })
+
+  await t.test('a reload keeps the session, and a second tab has none', async () => {
+    const page = await browser.open(address)
+    await page.reload()
+    await isOpen(page)
+    const second = await page.context().newPage()
+    await second.goto(address)
+    await isLocked(second, /run this command in a terminal/)
+    await page.context().close()
+  })
+
+  await t.test('a used code opens nothing', async () => {
+    const code = await consoleCode(address)
+    const first = await browser.open(address)
+    const { length: before } = await consoles()
+    await first.goto(`${address}/#k=${code}`)
+    await isOpen(first)
+    const second = await first.context().newPage()
+    await second.goto(`${address}/#k=${code}`)
+    await isLocked(second, /was used or has expired/)
+    assert.equal((await consoles()).length, before + 1)
+    await first.context().close()
+  })
+
+  await t.test('two consoles work at once, and each shows what the other changes', async () => {
+    const [one, two] = [
+      await browser.open(address),
+      await browser.open(address, { at: '#/call/out' }),
+    ]
+    await two.locator('main .card').waitFor()
+    await call('POST', '/api/v1/guest-codes', { label: 'Mum' })
+    await two.locator('.callee', { hasText: 'Mum' }).waitFor()
+    await one.goto(`${address}/#/call/out`)
+    await one.locator('.callee', { hasText: 'Mum' }).waitFor()
+    await Promise.all([one.context().close(), two.context().close()])
+  })
+
+  await t.test('a token revoked under it ends it at once', async () => {
+    const page = await browser.open(address)
+    const [newest] = await consoles()
+    await call('DELETE', `/api/v1/api-tokens/${newest!.id}`)
+    await isLocked(page, /expired or was revoked/)
+    await page.reload()
+    await isLocked(page, /run this command in a terminal/)
+    await page.context().close()
+  })
+
+  await t.test('the button Lock revokes the token and deletes the key', async () => {
+    const page = await browser.open(address)
+    await page.getByRole('button', { name: 'Lock' }).press('Enter')
+    await isLocked(page, /run this command in a terminal/)
+    assert.equal((await consoles())[0]!.state, 'revoked')
+    const kept = await page.evaluate(`(async () => {
+      const open = indexedDB.open('countersign-console', 1)
+      await new Promise((resolve) => open.addEventListener('success', resolve))
+      const all = open.result.transaction('keys').objectStore('keys').getAllKeys()
+      await new Promise((resolve) => all.addEventListener('success', resolve))
+      return [all.result.length, sessionStorage.length]
+    })()`)
+    assert.deepEqual(kept, [0, 0])
+    await page.context().close()
+  })
+
+  await t.test('a token without the key of the browser is worth nothing', async () => {
+    const page = await browser.open(address)
+    const stored = await page.evaluate<string>(`sessionStorage.getItem('countersign-session')`)
+    const stolen = (JSON.parse(stored) as { token: string }).token
+    for (const scheme of ['Bearer', 'DPoP'])
+      assert.equal(
+        (
+          await daemon.request('GET', '/api/v1/status', {
+            headers: { Authorization: `${scheme} ${stolen}` },
+          })
+        ).status,
+        401,
+      )
+    const exported = await page.evaluate(`(async () => {
+      const open = indexedDB.open('countersign-console', 1)
+      await new Promise((resolve) => open.addEventListener('success', resolve))
+      const all = open.result.transaction('keys').objectStore('keys').getAll()
+      await new Promise((resolve) => all.addEventListener('success', resolve))
+      const { privateKey } = all.result.at(-1)
+      return crypto.subtle.exportKey('pkcs8', privateKey).then(() => true, () => false)
+    })()`)
+    assert.equal(exported, false)
+    await page.context().close()
+  })
+
+  await t.test('no script may be made from text, and nothing may be framed', async () => {
+    const { headers } = await daemon.request('GET', '/', { headers: { Accept: 'text/html' } })
+    const policy = String(headers['content-security-policy'])
+    assert.match(policy, /require-trusted-types-for 'script'/)
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.doesNotMatch(policy, /unsafe/)
+    assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
+    assert.equal(headers['set-cookie'], undefined)
+  })
+})
+
+test('a daemon that restarts under an open console', { skip }, async (t) => {
+  const env = {
+    SVC_STATE_DIR: freshFolder(t),
+    SVC_HTTP_PORT: String(await freePort()),
+    SVC_ACCOUNT_PORT: String(await freePort()),
+  }
+  const first = await startDaemon(env)
+  const browser = await consoleBrowser(t)
+  const page = await browser.open(first.address, { at: '#/call/out' })
+  await page.locator('main .card').waitFor()
+  await first.close()
+  await page.locator('.away .notice', { hasText: 'The daemon does not answer' }).waitFor()
+  const second = await startDaemon(env)
+  t.after(() => second.close())
+  await page.locator('.away .notice').waitFor({ state: 'detached' })
+  const token = await second.token('write')
+  await second.request('POST', '/api/v1/guest-codes', { token, body: { label: 'Dad' } })
+  await page.locator('.callee', { hasText: 'Dad' }).waitFor()
+})
