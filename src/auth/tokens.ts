@@ -229,9 +229,11 @@ export function openTokens(options: {
    * Checks whether a token belongs to a different account than the signed-in one.
    *
    * A token is valid only while the account that created it is signed in, or no account is. A token
-   * that was created without an account is valid only while no account is signed in.
+   * that was created without an account is valid only while no account is signed in. A token that
+   * is bound to a key is also not valid after its account signed out.
    */
-  const isOfAnother = (record: TokenRecord) => account() !== null && record.account !== account()
+  const isOfAnother = (record: TokenRecord) =>
+    (account() !== null || record.bound !== undefined) && record.account !== account()
 
   /** Returns the name of a token, or its id if the keychain cannot be read. */
   function nameOf(entry: Entry): string {

@@ -217,3 +217,12 @@ it('a planted service worker ends every console and code', async () => {
   await daemon.request('GET', '/sw.js', { headers: { ...headers, Host: 'evil.example' } })
   assert.equal((await other.send('GET', STATUS)).status, 200)
 })
+
+it('a console that was just opened may delete the account', async (t) => {
+  const own = await startDaemon()
+  t.after(() => own.close())
+  const page = newPage(own)
+  await page.open('full')
+  assert.equal((await page.send('DELETE', '/api/v1/account')).status, 204)
+  refused(await page.send('GET', STATUS), /^DPoP error="invalid_token"/)
+})

@@ -125,9 +125,18 @@ it('the scope full becomes write after 15 minutes', async () => {
   assert.equal(tokens.list()[0]?.scope, 'write')
 })
 
-it('a console ends when another account signs in', async () => {
+for (const next of ['acc_bob', null])
+  it(`a console ends if the account is ${next}`, async () => {
+    const page = await opened()
+    account = next
+    await page.ends()
+  })
+
+it('a console of nobody ends when an account signs in', async () => {
+  account = null
   const page = await opened()
-  account = 'acc_bob'
+  assert.equal(await page.send(), 'write')
+  account = 'acc_ada'
   await page.ends()
 })
 

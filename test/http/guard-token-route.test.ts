@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
+import { CODES, newCode, newPage, ownHeaders, SESSION } from '../console/page.ts'
 import { startDaemon } from '../daemon.ts'
 import {
   CLOSE,
@@ -38,16 +39,21 @@ describe(
       ].join('\r\n')
 
     /** Returns the answer that a process of another user gets. */
-    async function asNobody(address: string, path: string, body?: string): Promise<string> {
+    async function asNobody(
+      address: string,
+      path: string,
+      body = '',
+      more: Record<string, string> = {},
+    ): Promise<string> {
       const script = `
-      const [, address, path, body] = process.argv
-      const headers = { 'Content-Type': 'application/json' }
+      const [, address, path, body, more] = process.argv
+      const headers = { 'Content-Type': 'application/json', ...JSON.parse(more) }
       const req = require('node:http').request(address + path, { method: body ? 'POST' : 'GET', headers }, (res) => {
         process.stdout.write(res.statusCode + ' ')
         res.pipe(process.stdout)
       })
       req.end(body)`
-      const args = ['-e', script, address, path, ...(body === undefined ? [] : [body])]
+      const args = ['-e', script, address, path, body, JSON.stringify(more)]
       const child = spawn(process.execPath, args, { uid: NOBODY, gid: NOBODY, cwd: '/', env: {} })
       child.stdout.setEncoding('utf8')
       let text = ''
@@ -61,6 +67,28 @@ describe(
       const text = await asNobody(daemon.address, '/api/v1/token', NEW_TOKEN)
       assert.match(text, /^403 .*"peer_not_allowed"/)
       assert(!text.includes('csd_'))
+    })
+
+    test('another user gets no console, and ends none', asRoot, async () => {
+      const page = newPage(daemon)
+      await page.open()
+      const { code } = await newCode(daemon)
+      const own = ownHeaders(daemon.address)
+      const worker = { ...own, 'Service-Worker': 'script' }
+      for (const [path, body, headers] of [
+        [CODES, '{}', {}],
+        [SESSION, JSON.stringify({ code }), own],
+      ] as const)
+        assert.match(
+          await asNobody(daemon.address, path, body, headers),
+          /^403 .*"peer_not_allowed"/,
+        )
+      for (let i = 0; i < 5; i++)
+        await asNobody(daemon.address, SESSION, JSON.stringify({ code: 'wrong' }), own)
+      assert.match(await asNobody(daemon.address, '/sw.js', '', worker), /^403 /)
+      assert.equal((await page.send('GET', '/api/v1/status')).status, 200)
+      const exchanged = await newPage(daemon).send('POST', SESSION, { body: { code } })
+      assert.equal(exchanged.status, 201)
     })
 
     test('another user can use all other routes', asRoot, async () => {
