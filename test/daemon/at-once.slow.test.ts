@@ -90,3 +90,20 @@ it('a further device gets the words of its account’s connections at once', asy
   await approveDevice(laptop, phone)
   assert.match(await wordsOf(phone, id), /^\w+ \w+ \w+$/)
 })
+
+it('a device that begins to wait for approval shows on the other device at once, until declined', async (t) => {
+  const { signedIn } = await place(t)
+  const ada = await signedIn('ada')
+  // Changes arrive by the stream only once it is open.
+  await ada.logged('changes arrive by a stream')
+  const waiting = async () =>
+    (await asOwner<{ waiting_devices: { id: string }[] }>(ada, 'GET', '/api/v1/status'))
+      .waiting_devices
+  assert.deepEqual(await waiting(), [])
+  await signedIn('ada')
+  await ada.logged('device waits for approval')
+  const [{ id } = assert.fail()] = await waiting()
+  await asOwner(ada, 'DELETE', `/api/v1/devices/${id}`)
+  await ada.logged('waiting device declined')
+  assert.deepEqual(await waiting(), [])
+})

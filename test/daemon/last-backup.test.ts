@@ -1,4 +1,4 @@
-/** When the status says that the last backup was made. */
+/** The time of the last backup in the status. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startDaemon } from '../daemon.ts'
