@@ -18,7 +18,7 @@ test('the session of a console', { skip }, async (t) => {
   const { address } = daemon
   const token = await daemon.token('full')
   const call = async (method: string, path: string, body?: unknown) =>
-    (await daemon.request(method, path, { token, body })).json as Record<string, never>
+    (await daemon.request(method, path, { token, body })).json as Record<string, unknown>
   const consoles = async () => {
     const { items } = await call('GET', '/api/v1/api-tokens')
     return (items as { id: string; state: string; bound: boolean; name: string }[]).filter(
