@@ -129,6 +129,15 @@ test('the session of a console', { skip }, async (t) => {
     await page.context().close()
   })
 
+  await t.test('a browser that cannot make the key names the reason', async () => {
+    const first = await browser.open(address)
+    const page = await first.context().newPage()
+    await page.addInitScript(`crypto.subtle.generateKey = () => Promise.reject(new Error())`)
+    await page.goto(`${address}/#k=${await consoleCode(address)}`)
+    await isLocked(page, /too old/)
+    await first.context().close()
+  })
+
   await t.test('no script may be made from text, and nothing may be framed', async () => {
     const { headers } = await daemon.request('GET', '/', { headers: { Accept: 'text/html' } })
     const policy = String(headers['content-security-policy'])

@@ -10,12 +10,14 @@ import { deleteStoredSession, storeTabSession, storedSession, type StoredSession
  * - `starting`: the tab looks for a code or a stored session
  * - `absent`: there is neither
  * - `refused`: the daemon did not accept the code
+ * - `unsupported`: the browser cannot make an Ed25519 key
  * - `away`: the daemon did not answer the exchange of the code
  * - `open`: requests can be sent
  * - `idle`: locked, because there was no input for a long time
  * - `ended`: the token expired or was revoked
  */
-type SessionState = 'starting' | 'absent' | 'refused' | 'away' | 'open' | 'idle' | 'ended'
+type SessionState =
+  'starting' | 'absent' | 'refused' | 'unsupported' | 'away' | 'open' | 'idle' | 'ended'
 
 const stateNow = signal<SessionState>('starting')
 const scopeNow = signal<StoredSession['scope']>('read')
@@ -81,7 +83,11 @@ async function sendCode(code: string, key: CryptoKeyPair, at: number): Promise<R
 const seconds = (ms: number) => Math.floor(ms / 1000)
 
 async function exchange(code: string): Promise<void> {
-  const key = await newProofKey()
+  const key = await newProofKey().catch(() => null)
+  if (key === null) {
+    stateNow.value = 'unsupported'
+    return
+  }
   const first = await sendCode(code, key, seconds(Date.now()))
   // The answer to the first attempt has the nonce, and the time of the daemon: the clock of this
   // browser may be wrong.

@@ -17,6 +17,7 @@ export const SignedOut = () => {
       {
         absent: frame.absent,
         refused: frame.refused,
+        unsupported: frame.unsupported,
         idle: frame.idle,
         ended: frame.ended,
         open: '',

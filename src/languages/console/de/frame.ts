@@ -24,6 +24,8 @@ export default {
   absent: 'Um Ihr Konto hier zu sehen, führen Sie diesen Befehl in einem Terminal aus:',
   refused:
     'Der Code im Link wurde benutzt oder ist abgelaufen. Führen Sie diesen Befehl erneut aus:',
+  unsupported:
+    'Dieser Browser ist zu alt: Er kann keinen Ed25519-Schlüssel erzeugen. Aktualisieren Sie ihn oder nehmen Sie einen anderen, und führen Sie dann diesen Befehl erneut aus:',
   away: 'Der Daemon hat nicht geantwortet. Starten Sie ihn mit {start} und führen Sie dann diesen Befehl aus:',
   idle: 'Gesperrt, weil es 30 Minuten keine Eingabe gab. Zum Fortfahren führen Sie diesen Befehl aus:',
   ended:
