@@ -1,0 +1,57 @@
+/**
+ * Every page of the console, with HTML in every text that an account stores: it stays text, the
+ * policy is kept, nothing is wider than the window, and axe-core finds nothing.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { HTML, populate } from '../attack/populated.ts'
+import { startDaemon } from '../daemon.ts'
+import { skip } from '../pages/browser.ts'
+import { assertFaultless, consoleBrowser } from './console.ts'
+
+/** The pages of the navigation. */
+const PAGES = ['call', 'people', 'needs', 'devices', 'stamps', 'log', 'tokens', 'organisation', 'health', 'settings']
+
+/** Returns the kind of place that an address names: ids of one kind are one kind. */
+const kindOf = (hash: string): string => hash.replaceAll(/_[0-9a-z]{26}/g, '_…')
+
+/** Waits until a page shows its data. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('main h1').waitFor()
+  await page.waitForFunction(`![...document.querySelectorAll('main [role=status]')]
+    .some((it) => /^(Loading|Wird geladen)/.test(it.textContent))`)
+}
+
+/** The addresses of places in the console that the page links to. */
+const linksOf = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(
+    `[...document.querySelectorAll('main a[href^="#/"]')].map((it) => it.getAttribute('href'))`,
+  )
+
+for (const locale of ['en-GB', 'de-DE'])
+  test(`every page of the console, ${locale}`, { skip }, async (t) => {
+    const daemon = await startDaemon()
+    t.after(() => daemon.close())
+    await populate(daemon)
+    const browser = await consoleBrowser(t)
+    const page = await browser.open(daemon.address, { scope: 'full', locale })
+    const waiting = PAGES.map((name) => `#/${name}`)
+    const seen = new Set(waiting.map(kindOf))
+    let shown = ''
+    for (const hash of waiting)
+      await t.test(kindOf(hash), async () => {
+        await page.goto(`${daemon.address}/${hash}`)
+        await settled(page)
+        await assertFaultless(page)
+        shown += await page.locator('body').innerText()
+        assert.equal(await page.locator('img[src=x]').count(), 0)
+        for (const link of await linksOf(page)) {
+          if (seen.has(kindOf(link))) continue
+          seen.add(kindOf(link))
+          waiting.push(link)
+        }
+      })
+    assert(shown.includes(HTML), 'no page shows the texts of the account')
+    await page.context().close()
+  })
