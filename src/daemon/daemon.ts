@@ -367,7 +367,13 @@ export async function openDaemon(
       consoleDoor: config.console
         ? {
             proofNonce: async () => (await accessOfConsole()).nonce(),
-            onWorkerAsked: async () => (await accessOfConsole()).endAll(),
+            onWorkerAsked: async () => {
+              try {
+                await (await accessOfConsole()).endAll()
+              } catch (cause) {
+                log('error', 'could not end the consoles', { cause })
+              }
+            },
           }
         : null,
       endStreams: () => stopping.abort(),

@@ -83,6 +83,14 @@ describe('a console’s token', () => {
     refused(await sendWith('GET', STATUS, token, proof), /invalid_dpop_proof/)
   })
 
+  it('accepts a proof once from two requests at the same time', async () => {
+    const page = newPage(daemon)
+    const { token } = await page.open()
+    const proof = await page.proof('GET', STATUS, token)
+    const both = await Promise.all([1, 2].map(() => sendWith('GET', STATUS, token, proof)))
+    assert.deepEqual(new Set(both.map(({ status }) => status)), new Set([200, 401]))
+  })
+
   it('calls tools with the proof of the outer request', async () => {
     const page = newPage(daemon)
     await page.open()

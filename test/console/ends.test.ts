@@ -132,7 +132,7 @@ for (const next of ['acc_bob', null])
     await page.ends()
   })
 
-it('a console of nobody ends when an account signs in', async () => {
+it('a console without an account ends when an account signs in', async () => {
   account = null
   const page = await opened()
   assert.equal(await page.send(), 'write')

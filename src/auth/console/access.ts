@@ -83,6 +83,15 @@ export function newConsoleAccess(of: {
   const { tokens, address, now, log } = of
   const codes = newConsoleCodes({ now, onNone: of.dropPage })
   const proofs = newConsoleProofs({ address: () => address() ?? '', now })
+
+  function authenticate(token: string, jkt: string): Caller {
+    try {
+      return tokens.authenticate(token, boundDigest(token, jkt))
+    } catch (error) {
+      throw error instanceof AppError && error.code === 'invalid_token' ? noConsole() : error
+    }
+  }
+
   return {
     createCode(scope) {
       const here = address()
@@ -116,19 +125,14 @@ export function newConsoleAccess(of: {
     },
 
     async caller(request) {
-      const { token, proof: text, method, segments } = request
-      if (request.proven === undefined) {
-        if (text === undefined) throw nonceRequired(proofs.nonce())
-        const proof = { text, method, path: `/${segments.join('/')}` }
-        const proven = await proofs.verify(proof, token)
-        proven.use()
-        request.proven = proven.thumbprint
-      }
-      try {
-        return tokens.authenticate(token, boundDigest(token, request.proven))
-      } catch (error) {
-        throw error instanceof AppError && error.code === 'invalid_token' ? noConsole() : error
-      }
+      const { token, proof: text, method, segments, proven } = request
+      if (proven !== undefined) return authenticate(token, proven)
+      if (text === undefined) throw nonceRequired(proofs.nonce())
+      const proof = { text, method, path: `/${segments.join('/')}` }
+      const checked = await proofs.verify(proof, token)
+      const { thumbprint } = checked
+      request.proven = thumbprint
+      return checked.useFor(() => authenticate(token, thumbprint))
     },
 
     nonce: () => proofs.nonce(),

@@ -21,10 +21,11 @@ interface CheckedProof {
   /** RFC 7638 thumbprint of the key. */
   readonly thumbprint: string
   /**
-   * Records the use of the proof.
-   * @throws AppError `invalid_token` if the proof was used before
+   * Runs an action that must be synchronous, and records the use of the proof if it succeeds. So
+   * only callers with a valid token make the records grow.
+   * @throws AppError `invalid_token` if the proof was used before; and as the action
    */
-  use(): void
+  useFor<T>(action: () => T): T
 }
 
 export interface ConsoleProofs {
@@ -78,10 +79,12 @@ export function newConsoleProofs({
       if (found === undefined) throw nonceRequired(current.text)
       return {
         thumbprint,
-        use() {
+        useFor(action) {
           const id = `${thumbprint} ${jti}`
           if (found.used.has(id)) throw proofUsed()
+          const result = action()
           found.used.add(id)
+          return result
         },
       }
     },
