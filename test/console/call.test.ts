@@ -1,4 +1,4 @@
-/** A call in the console, by keyboard alone: who speaks first, what is shown, what is said. */
+/** A call in the console, by keyboard alone: who speaks first, and what is shown when. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'

@@ -1,4 +1,4 @@
-/** The words that the user speaks: large, with the time that they have left, and spelt on demand. */
+/** The words that the user speaks: large, with the time that they have left, spelt on demand. */
 import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { now, secondsLeft } from '../../data/clock.ts'
