@@ -28,6 +28,7 @@ const SLOW = [
   'cli/doctor',
   'cli/service',
   'cli/system',
+  'console',
   'device/attacks',
   'device/histories',
   'device/session',

@@ -5,13 +5,39 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { HTML, populate } from '../attack/populated.ts'
-import { startDaemon } from '../daemon.ts'
+import { HTML, POSTS } from '../attack/populated.ts'
+import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { activeOrganisation } from '../handlers/people.ts'
 import { skip } from '../pages/browser.ts'
 import { assertFaultless, consoleBrowser } from './console.ts'
 
 /** The pages of the navigation. */
-const PAGES = ['call', 'people', 'needs', 'devices', 'stamps', 'log', 'tokens', 'organisation', 'health', 'settings']
+const PAGES = [
+  'call',
+  'people',
+  'needs',
+  'devices',
+  'stamps',
+  'log',
+  'tokens',
+  'organisation',
+  'health',
+  'settings',
+]
+
+/** Stores HTML in every text of an account. */
+async function populate(daemon: TestDaemon): Promise<void> {
+  const token = await daemon.token('full')
+  const send = async (method: string, path: string, body: object) => {
+    const { status, text } = await daemon.request(method, path, { token, body })
+    assert(status < 300, `${method} ${path}: ${status} ${text}`)
+  }
+  await activeOrganisation(daemon, HTML)
+  for (const [path, body] of POSTS) await send('POST', path, body)
+  await send('PATCH', '/api/v1/profile', { display_name: HTML, headline: HTML })
+  await send('POST', '/api/v1/api-tokens', { name: HTML, label: HTML, scope: 'read' })
+  await send('POST', '/api/v1/webhooks', { url: 'https://example.org/?<b>', types: ['connection.*'], name: HTML })
+}
 
 /** Returns the kind of place that an address names: ids of one kind are one kind. */
 const kindOf = (hash: string): string => hash.replaceAll(/_[0-9a-z]{26}/g, '_…')
@@ -36,7 +62,7 @@ for (const locale of ['en-GB', 'de-DE'])
     await populate(daemon)
     const browser = await consoleBrowser(t)
     const page = await browser.open(daemon.address, { scope: 'full', locale })
-    const waiting = PAGES.map((name) => `#/${name}`)
+    const waiting = [...PAGES.map((name) => `#/${name}`), '#/call/in', '#/call/out']
     const seen = new Set(waiting.map(kindOf))
     let shown = ''
     for (const hash of waiting)

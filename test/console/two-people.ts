@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { signIn } from '../handlers/people.ts'
+import { newDatabase } from '../service/shared-postgres.ts'
 import { until } from '../until.ts'
 
 /** A person with a daemon. */
@@ -29,12 +30,9 @@ async function newUser(t: TestContext, server: TestDaemon, name: string): Promis
   return { daemon, email, call }
 }
 
-/**
- * Starts an account server and the daemons of Ann and Ben.
- * @param env settings of the account server
- */
-export async function twoUsers(t: TestContext, env: Record<string, string> = {}) {
-  const server = await startDaemon(env)
+/** Starts an account server on PostgreSQL, and the daemons of Ann and Ben. */
+export async function twoUsers(t: TestContext) {
+  const server = await startDaemon({ SVC_DATABASE_URL: await newDatabase() })
   t.after(() => server.close())
   const [ann, ben] = [await newUser(t, server, 'Ann'), await newUser(t, server, 'Ben')]
   return { server, ann, ben }

@@ -37,7 +37,7 @@ test('each command of the README works as it is written', async (t) => {
   const opener = join(dir, 'bin/xdg-open')
   writeFileSync(opener, '#!/bin/sh\nexit 0\n')
   chmodSync(opener, 0o755)
-  const env = { ...environment(stateDir), DISPLAY: ':0' }
+  const env: Record<string, string | undefined> = { ...environment(stateDir), DISPLAY: ':0' }
   const answers: { line: string; code: number; out: string }[] = []
   // One shell for all lines, because later lines use variables of earlier ones.
   const marked = lines.map((line) => `${line}\nprintf '\\n\\001%s\\n' "$?"`)
