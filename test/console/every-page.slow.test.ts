@@ -36,7 +36,11 @@ async function populate(daemon: TestDaemon): Promise<void> {
   for (const [path, body] of POSTS) await send('POST', path, body)
   await send('PATCH', '/api/v1/profile', { display_name: HTML, headline: HTML })
   await send('POST', '/api/v1/api-tokens', { name: HTML, label: HTML, scope: 'read' })
-  await send('POST', '/api/v1/webhooks', { url: 'https://example.org/?<b>', types: ['connection.*'], name: HTML })
+  await send('POST', '/api/v1/webhooks', {
+    url: 'https://example.org/?<b>',
+    types: ['connection.*'],
+    name: HTML,
+  })
 }
 
 /** Returns the kind of place that an address names: ids of one kind are one kind. */
