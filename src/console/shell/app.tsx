@@ -1,5 +1,5 @@
 /** The frame of the console: navigation, the state of the connection, and the current page. */
-import { useSignal, useSignalEffect } from '@preact/signals'
+import { computed, useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { api, dataOf } from '../data/api.ts'
 import { now } from '../data/clock.ts'
@@ -104,24 +104,28 @@ const NotFound = () => {
   )
 }
 
+/** The name of the page in the address. */
+const currentName = computed(() => currentPlace.value.page || PAGES[0].name)
+
 /** The current page, which is loaded when it is first shown. */
 const CurrentPage = () => {
   const { frame } = messages()
   const shown = useSignal<{ name: string; Component: ComponentType<PageProps> } | null>(null)
   const hasFailed = useSignal(false)
-  const { page, rest } = currentPlace.value
-  const name = page === '' ? PAGES[0].name : page
+  const { rest } = currentPlace.value
+  const name = currentName.value
   const entry = PAGES.find((one) => one.name === name)
   useSignalEffect(() => {
-    const wanted = currentPlace.value.page === '' ? PAGES[0].name : currentPlace.value.page
+    const wanted = currentName.value
     const found = PAGES.find((one) => one.name === wanted)
     hasFailed.value = false
     found?.load().then(
       (module) => {
-        shown.value = { name: wanted, Component: module.default }
+        // The user may have left the page before it was loaded.
+        if (currentName.value === wanted) shown.value = { name: wanted, Component: module.default }
       },
       () => {
-        hasFailed.value = true
+        if (currentName.value === wanted) hasFailed.value = true
       },
     )
   })
@@ -169,9 +173,7 @@ export const App = () => {
         <SessionLine />
       </header>
       <div class="columns">
-        <Navigation
-          current={currentPlace.value.page === '' ? PAGES[0].name : currentPlace.value.page}
-        />
+        <Navigation current={currentName.value} />
         <main id="main" tabIndex={-1}>
           <AwayNotice />
           <CurrentPage />
