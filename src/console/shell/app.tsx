@@ -1,10 +1,10 @@
 /** The frame of the console: navigation, the state of the connection, and the current page. */
 import { computed, useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentType } from 'preact'
-import { api, dataOf } from '../data/api.ts'
 import { now } from '../data/clock.ts'
 import { awaySince } from '../data/live.ts'
-import { useResource } from '../data/resource.ts'
+import { ownProfile } from '../data/own-profile.ts'
+import { useShared } from '../data/resource.ts'
 import { lockSession, sessionFullUntil, sessionScope, sessionState } from '../session/session.ts'
 import { messages, filled, timeShort } from '../text/text.tsx'
 import { Name } from '../ui/person-name.tsx'
@@ -138,7 +138,7 @@ const CurrentPage = () => {
 
 /** The name of the account. */
 const AccountName = () => {
-  const profile = useResource('profile', () => dataOf(api.GET('/api/v1/profile')), ['session.*'])
+  const profile = useShared(ownProfile, ['session.*', 'sync.done'])
   const name = profile.data.value?.display_name
   return name === undefined ? null : (
     <span class="account">
