@@ -21,7 +21,7 @@ export const failureOf = (error: unknown): ApiFailure =>
     : new ApiFailure(0, { error: 'unexpected', message: String(error) })
 
 /** Returns data that `read` reads. A reading that was requested during another one follows it. */
-function newResource<T>(read: () => Promise<T>): Resource<T> {
+export function newResource<T>(read: () => Promise<T>): Resource<T> {
   const data = signal<T | undefined>(undefined)
   const failure = signal<ApiFailure | null>(null)
   let running: Promise<void> | null = null
@@ -48,6 +48,17 @@ function newResource<T>(read: () => Promise<T>): Resource<T> {
   }
 }
 
+/** Reads data while a component is shown, and again after events of these types. */
+export function useShared<T>(resource: Resource<T>, types: readonly string[]): Resource<T> {
+  useEffect(() => {
+    void resource.reload()
+    return onLiveEvent((event) => {
+      if (isOfType(event, types)) void resource.reload()
+    })
+  }, [resource])
+  return resource
+}
+
 /**
  * Reads data for a component, and again after events of these types.
  * @param read must not change while `key` is the same
@@ -58,12 +69,8 @@ export function useResource<T>(
   read: () => Promise<T>,
   types: readonly string[],
 ): Resource<T> {
-  const resource = useMemo(() => newResource(read), [key])
-  useEffect(() => {
-    void resource.reload()
-    return onLiveEvent((event) => {
-      if (isOfType(event, types)) void resource.reload()
-    })
-  }, [resource])
-  return resource
+  return useShared(
+    useMemo(() => newResource(read), [key]),
+    types,
+  )
 }

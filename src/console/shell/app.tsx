@@ -1,10 +1,10 @@
 /** The frame of the console: navigation, the state of the connection, and the current page. */
-import { useSignal, useSignalEffect } from '@preact/signals'
+import { computed, useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentType } from 'preact'
-import { api, dataOf } from '../data/api.ts'
 import { now } from '../data/clock.ts'
 import { awaySince } from '../data/live.ts'
-import { useResource } from '../data/resource.ts'
+import { ownProfile } from '../data/own-profile.ts'
+import { useShared } from '../data/resource.ts'
 import { lockSession, sessionFullUntil, sessionScope, sessionState } from '../session/session.ts'
 import { messages, filled, timeShort } from '../text/text.tsx'
 import { Name } from '../ui/person-name.tsx'
@@ -104,24 +104,28 @@ const NotFound = () => {
   )
 }
 
+/** The name of the page in the address. */
+const currentName = computed(() => currentPlace.value.page || PAGES[0].name)
+
 /** The current page, which is loaded when it is first shown. */
 const CurrentPage = () => {
   const { frame } = messages()
   const shown = useSignal<{ name: string; Component: ComponentType<PageProps> } | null>(null)
   const hasFailed = useSignal(false)
-  const { page, rest } = currentPlace.value
-  const name = page === '' ? PAGES[0].name : page
+  const { rest } = currentPlace.value
+  const name = currentName.value
   const entry = PAGES.find((one) => one.name === name)
   useSignalEffect(() => {
-    const wanted = currentPlace.value.page === '' ? PAGES[0].name : currentPlace.value.page
+    const wanted = currentName.value
     const found = PAGES.find((one) => one.name === wanted)
     hasFailed.value = false
     found?.load().then(
       (module) => {
-        shown.value = { name: wanted, Component: module.default }
+        // The user may have left the page before it was loaded.
+        if (currentName.value === wanted) shown.value = { name: wanted, Component: module.default }
       },
       () => {
-        hasFailed.value = true
+        if (currentName.value === wanted) hasFailed.value = true
       },
     )
   })
@@ -134,7 +138,7 @@ const CurrentPage = () => {
 
 /** The name of the account. */
 const AccountName = () => {
-  const profile = useResource('profile', () => dataOf(api.GET('/api/v1/profile')), ['session.*'])
+  const profile = useShared(ownProfile, ['session.*', 'sync.done'])
   const name = profile.data.value?.display_name
   return name === undefined ? null : (
     <span class="account">
@@ -169,9 +173,7 @@ export const App = () => {
         <SessionLine />
       </header>
       <div class="columns">
-        <Navigation
-          current={currentPlace.value.page === '' ? PAGES[0].name : currentPlace.value.page}
-        />
+        <Navigation current={currentName.value} />
         <main id="main" tabIndex={-1}>
           <AwayNotice />
           <CurrentPage />

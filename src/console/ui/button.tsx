@@ -6,7 +6,7 @@ import { messages } from '../text/text.tsx'
 /** A button that starts an action, and shows that it runs. */
 export const ActionButton = (of: {
   readonly action: Pick<Action<[]>, 'isRunning' | 'run'>
-  readonly kind?: 'main' | 'danger'
+  readonly kind?: 'main' | 'danger' | 'small'
   readonly disabled?: boolean
   readonly children: ComponentChildren
 }) => (

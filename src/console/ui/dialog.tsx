@@ -1,6 +1,6 @@
 /** Dialogs: the browser keeps the focus inside, and Escape closes them. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { useAction } from '../data/action.ts'
 import { messages } from '../text/text.tsx'
 import { ActionButton } from './button.tsx'
@@ -14,7 +14,8 @@ export const Dialog = (of: {
 }) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // Before the next key of the user: otherwise it would reach the element behind the dialog.
+  useLayoutEffect(() => {
     const before = document.activeElement
     dialog.current?.showModal()
     // An element that the dialog replaced cannot get the focus back.

@@ -25,6 +25,12 @@ const Sentence = ({ failure }: { readonly failure: ApiFailure }) => {
         {common.needsWrite} <CommandText of="countersignd open" />
       </>
     )
+  if (code === 'insufficient_user_authentication')
+    return (
+      <>
+        {common.signInAgain} <CommandText of="countersignd open --full" />
+      </>
+    )
   const seconds = details['retry_after_s']
   if (typeof seconds === 'number') return <>{filled(common.tooMany, { seconds })}</>
   // Texts of the API are in English.

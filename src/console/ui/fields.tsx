@@ -1,5 +1,5 @@
 /** Fields of forms, each with its label and an explanation. */
-import type { Signal } from '@preact/signals'
+import { useSignal, type Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
@@ -24,6 +24,15 @@ const Labelled = (
 
 const describedBy = (id: string, hint: ComponentChildren) =>
   hint === undefined ? undefined : `${id}-hint`
+
+/** Returns the value of a field, which begins with `stored` and follows its changes. */
+export function useFieldValue<T>(stored: T): Signal<T> {
+  const value = useSignal(stored)
+  useEffect(() => {
+    value.value = stored
+  }, [stored])
+  return value
+}
 
 /** A line of text, or several lines with `rows`. */
 export const TextField = (
@@ -60,6 +69,23 @@ export const TextField = (
       ) : (
         <textarea {...shared} rows={of.rows} />
       )}
+    </Labelled>
+  )
+}
+
+/** A colour. */
+export const ColorField = (of: FieldBase & { readonly value: Signal<string> }) => {
+  const id = useId()
+  return (
+    <Labelled {...of} id={id}>
+      <input
+        id={id}
+        type="color"
+        value={of.value.value}
+        onInput={(event) => {
+          of.value.value = event.currentTarget.value
+        }}
+      />
     </Labelled>
   )
 }

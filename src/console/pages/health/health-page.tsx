@@ -1,7 +1,30 @@
+/** Health: the sync, the account server, the daemon, the backup, and the findings of doctor. */
+import { awaySince } from '../../data/live.ts'
+import { daemonStatus } from '../../shell/status.ts'
 import { messages } from '../../text/text.tsx'
 import { PageFrame } from '../../ui/page.tsx'
+import { BackupCard } from './backup-card.tsx'
+import { DaemonCard } from './daemon-card.tsx'
+import { DoctorFindings } from './doctor-findings.tsx'
+import { ServerCard } from './server-card.tsx'
+import { SyncCard } from './sync-card.tsx'
 
-/** Placeholder of this branch. */
 export default function HealthPage() {
-  return <PageFrame title={messages().frame.health}>{null}</PageFrame>
+  const { frame } = messages()
+  const status = daemonStatus.value
+  return (
+    <PageFrame title={frame.health}>
+      {status === null ? (
+        awaySince.value === null && <p role="status">{frame.loading}</p>
+      ) : (
+        <div class="grid wide">
+          <SyncCard status={status} />
+          <ServerCard status={status} />
+          <DaemonCard status={status} />
+          <BackupCard status={status} />
+        </div>
+      )}
+      <DoctorFindings />
+    </PageFrame>
+  )
 }

@@ -25,6 +25,8 @@ export default {
     'Dafür braucht es volle Rechte. Führen Sie diesen Befehl in einem Terminal aus; er öffnet ein neues Fenster mit vollen Rechten für 15 Minuten:',
   needsWrite:
     'Dieses Fenster darf nur lesen. Führen Sie diesen Befehl in einem Terminal aus; er öffnet ein neues Fenster, das auch ändern darf:',
+  signInAgain:
+    'Das geht nur in den ersten zwei Minuten eines Fensters. Führen Sie diesen Befehl in einem Terminal aus, und machen Sie es dann in dem Fenster, das sich öffnet:',
   tooMany: 'Zu viele Versuche. Versuchen Sie es in {seconds} s noch einmal.',
   conflict:
     'Eine andere Änderung kam zuvor. Sehen Sie sich die Seite neu an und versuchen Sie es noch einmal.',

@@ -1,1 +1,66 @@
-export default {} as const
+export default {
+  allWell: 'Alles in Ordnung.',
+  oneThing: {
+    one: '{count} Sache sollten Sie sich ansehen.',
+    other: '{count} Sachen sollten Sie sich ansehen.',
+  },
+  broken: {
+    one: '{count} Sache funktioniert nicht.',
+    other: '{count} Sachen funktionieren nicht.',
+  },
+
+  sync: 'Abgleich',
+  syncNow: 'Jetzt abgleichen',
+  lastGood: 'Letzter Erfolg',
+  lastSync: 'Letzter Abgleich',
+  succeeded: '{time} gelungen',
+  failed: '{time} fehlgeschlagen',
+  nextSync: 'Nächster Abgleich',
+  runningNow: 'läuft gerade',
+  changes: 'Änderungen kommen',
+  streamOpen: 'sofort, seit: {time}',
+  streamClosed: 'alle 15 Minuten, seit: {time}',
+  waiting: 'Wartet auf den nächsten Abgleich',
+  nothingWaits: 'nichts',
+  waitingChecks: { one: '{count} Prüfung von Wörtern', other: '{count} Prüfungen von Wörtern' },
+  waitingStamps: { one: '{count} Stempel', other: '{count} Stempel' },
+  waitingRotations: { one: '{count} neues Geheimnis', other: '{count} neue Geheimnisse' },
+
+  server: 'Kontoserver',
+  address: 'Adresse',
+  answers: 'antwortet',
+  silent: 'antwortet nicht, seit: {time}',
+  unknown: 'nicht bekannt',
+  notWorking: 'Was gerade nicht funktioniert',
+
+  daemon: 'Der Daemon',
+  version: 'Programmversion',
+  api: 'Adresse der API',
+  keychain: 'Schlüssel liegen in',
+  keychain_os: 'dem Schlüsselbund des Systems',
+  keychain_file: 'einer versiegelten Datei im Zustandsordner',
+  events: 'Diese Seite',
+  eventsLive: 'zeigt Änderungen sofort',
+  eventsAway: 'wartet auf den Daemon',
+  clock: 'Uhr',
+  clock_steady: 'stimmt',
+  clock_ahead: 'geht vor: stellen Sie sie, und gleichen Sie ab',
+  clock_behind: 'geht nach: stellen Sie sie, und gleichen Sie ab',
+  clock_unmeasured: 'noch nicht gemessen: gleichen Sie ab',
+
+  backup: 'Sicherung',
+  lastBackup: 'Letzte Sicherung',
+  backupNow:
+    'Dieser Befehl macht eine verschlüsselte Sicherung dieses Geräts, auch während der Daemon läuft:',
+
+  findings: 'Prüfung der Installation',
+  findingsLead:
+    'Die Befunde von countersignd doctor: zuerst, was nicht stimmt. Die Prüfung ändert nichts und dauert einige Sekunden.',
+  checkAgain: 'Noch einmal prüfen',
+  checking: 'Die Installation wird geprüft …',
+  checkedAt: 'Geprüft {time}.',
+  good: { one: '{count} Prüfung bestanden', other: '{count} Prüfungen bestanden' },
+  fail: 'fehlerhaft',
+  warn: 'ansehen',
+  ok: 'bestanden',
+} as const

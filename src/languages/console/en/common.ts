@@ -24,6 +24,8 @@ export default {
     'This needs full rights. Run this command in a terminal; it opens a new window with full rights for 15 minutes:',
   needsWrite:
     'This window may only read. Run this command in a terminal; it opens a new window that may also change things:',
+  signInAgain:
+    'This works only in the first two minutes of a window. Run this command in a terminal, then do it in the window that opens:',
   tooMany: 'Too many attempts. Try again in {seconds} s.',
   conflict: 'Another change came first. Look at the page again, then try again.',
   failed: 'That did not work: {message}',

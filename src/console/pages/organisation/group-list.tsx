@@ -1,0 +1,148 @@
+/** The groups of the organisation. */
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { displayedName } from '../../../crypto/encoding/quoted.ts'
+import { useAction } from '../../data/action.ts'
+import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
+import { useResource } from '../../data/resource.ts'
+import { filled, messages } from '../../text/text.tsx'
+import { AboutName } from '../../ui/about.tsx'
+import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
+import { DialogButton } from '../../ui/dialog-button.tsx'
+import { TextField } from '../../ui/fields.tsx'
+import { keepFocus } from '../../ui/focus.ts'
+import { ActionForm } from '../../ui/form.tsx'
+import { Loaded } from '../../ui/page.tsx'
+import { Name } from '../../ui/person-name.tsx'
+import { ORGANISATION_CHANGES } from './changes.ts'
+
+type Group = Schemas['OrgGroup']
+
+const readGroups = async () => ({
+  items: await allItems((cursor) =>
+    dataOf(api.GET('/api/v1/org/groups', { params: { query: cursor } })),
+  ),
+})
+
+const GroupForm = (of: {
+  readonly group: Group | null
+  readonly reload: () => Promise<void>
+  readonly onClose: () => void
+}) => {
+  const { organisation: texts, common } = messages()
+  const name = useSignal(of.group?.name ?? '')
+  const description = useSignal(of.group?.description ?? '')
+  const save = useAction(async () => {
+    const body = { name: name.value.trim(), description: description.value.trim() || null }
+    await dataOf(
+      of.group === null
+        ? api.POST('/api/v1/org/groups', { body })
+        : api.PATCH('/api/v1/org/groups/{id}', { params: { path: { id: of.group.id } }, body }),
+    )
+    await of.reload()
+    of.onClose()
+  })
+  return (
+    <ActionForm action={save} submit={common.save} onCancel={of.onClose}>
+      <TextField label={texts.groupName} value={name} required maxLength={100} />
+      <TextField label={texts.description} value={description} rows={2} maxLength={1000} />
+    </ActionForm>
+  )
+}
+
+const GroupRow = (of: {
+  readonly group: Group
+  readonly mayManage: boolean
+  readonly reload: () => Promise<void>
+  readonly onDelete: () => Promise<void>
+}) => {
+  const { organisation: texts } = messages()
+  const { id, name, description, member_count: count } = of.group
+  return (
+    <li>
+      <span class="grow">
+        <Name of={name} /> <span class="hint">{filled(texts.groupMembers, { count })}</span>
+        {description === null ? null : (
+          <span class="hint block">
+            <Name of={description} />
+          </span>
+        )}
+      </span>
+      {of.mayManage ? (
+        <>
+          <DialogButton
+            kind="small"
+            label={
+              <>
+                {texts.edit}
+                <AboutName of={name} />
+              </>
+            }
+            title={texts.editGroup}
+          >
+            {(close) => <GroupForm group={of.group} reload={of.reload} onClose={close} />}
+          </DialogButton>
+          <ConfirmedButton
+            kind="small"
+            label={
+              <>
+                {texts.remove}
+                <AboutName of={name} />
+              </>
+            }
+            title={filled(texts.deleteGroup, { name: displayedName(name) })}
+            confirm={texts.remove}
+            work={async () => {
+              await dataOf(api.DELETE('/api/v1/org/groups/{id}', { params: { path: { id } } }))
+              await of.onDelete()
+            }}
+          >
+            {texts.deleteGroupMeans}
+          </ConfirmedButton>
+        </>
+      ) : null}
+    </li>
+  )
+}
+
+/** The groups of the organisation. */
+export const GroupList = ({ mayManage }: { readonly mayManage: boolean }) => {
+  const { organisation: texts } = messages()
+  const groups = useResource('groups', readGroups, ORGANISATION_CHANGES)
+  const list = useRef<HTMLDivElement>(null)
+  return (
+    <div class="card">
+      <h2>{texts.groups}</h2>
+      <p class="hint">{mayManage ? texts.groupsLead : texts.managersOnly}</p>
+      <div ref={list} tabIndex={-1}>
+        <Loaded from={groups}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <p>{texts.noGroups}</p>
+            ) : (
+              <ul class="rows lines" aria-label={texts.groups}>
+                {items.map((group) => (
+                  <GroupRow
+                    key={group.id}
+                    group={group}
+                    mayManage={mayManage}
+                    reload={groups.reload}
+                    onDelete={async () => {
+                      await groups.reload()
+                      keepFocus(list.current)
+                    }}
+                  />
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </div>
+      {mayManage ? (
+        <DialogButton label={texts.newGroup} title={texts.newGroup}>
+          {(close) => <GroupForm group={null} reload={groups.reload} onClose={close} />}
+        </DialogButton>
+      ) : null}
+    </div>
+  )
+}
