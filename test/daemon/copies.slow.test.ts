@@ -125,7 +125,16 @@ async function furnish(daemon: TestDaemon, server: TestDaemon): Promise<Record<s
   await asOwner(daemon, 'POST', '/api/v1/context/active-org', { organisation_id })
   const { items } = await asOwner<{ items: { id: string }[] }>(daemon, 'GET', '/api/v1/devices')
   const device = items[0]?.id ?? ''
-  return { connection, device, guest, peer, self, webhook, stamp, export: await made('exports', {}) }
+  return {
+    connection,
+    device,
+    guest,
+    peer,
+    self,
+    webhook,
+    stamp,
+    export: await made('exports', {}),
+  }
 }
 
 it('each GET route is in the table of routes', () => {
