@@ -59,7 +59,7 @@ const SEPARATE: Readonly<Record<string, readonly string[]>> = {
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   crypto: /^(@noble\/|hpke$)/,
   pages: /^(?!)/,
-  console: /^(preact|@preact\/signals|openapi-fetch|uplot)/,
+  console: /^(preact|@preact\/signals|openapi-fetch|uplot|qr$)/,
   errors: /^(?!)/,
   languages: /^(?!)/,
   router: /^(?!)/,

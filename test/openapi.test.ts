@@ -206,7 +206,7 @@ test('the Idempotency-Key is documented at each POST that uses it', () => {
     )
     .map(({ route, path }) => `${route.method} ${path}`)
   const repeating =
-    /^\/api\/v1\/(token|api-tokens|guest-codes|devices\/\{id\}\/approval(\/attempt|\/step)?|invitations\/\{id\}\/words|verify|verify\/public|verify\/challenges|sync|chat|webhooks|webhooks\/\{id\}\/test)$/
+    /^\/api\/v1\/(token|api-tokens|guest-codes|devices\/\{id\}\/approval(\/attempt|\/step)?|invitations\/\{id\}\/words|verify|verify\/public|verify\/challenges|stamps\/check|sync|chat|webhooks|webhooks\/\{id\}\/test)$/
   const wanted = rows
     .filter(({ route, path }) => route.method === 'POST' && !repeating.test(path))
     .map(({ path }) => `POST ${path}`)

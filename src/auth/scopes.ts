@@ -54,6 +54,7 @@ export const REST_RULES: Rules = [
   ['/api/v1/doctor', 'full'],
   // A device that is approved gets the whole account.
   ['/api/v1/devices/*/approval/**', 'full'],
+  ['/api/v1/audit/**', 'full'],
   // The URLs can contain secrets, so reading them needs more than `read`.
   ['/api/v1/webhooks/**', 'write'],
   // Any token may call these paths. Each call made through them also needs the scope of its own
@@ -187,6 +188,13 @@ export function requireScope(
     need,
   )
 }
+
+/** Returns the error for a caller that wants a webhook that does not end with its token. */
+export const lastingWebhookRefused = (has: AccessLevel): AppError =>
+  insufficientScope(
+    `This token's scope is ${has}; a webhook without a token requires full. Use a token with that scope, or leave out ends_with_token.`,
+    'full',
+  )
 
 /** Returns the error for a caller that wants events of organisations and may not read them. */
 export const orgEventsRefused = (has: AccessLevel): AppError =>

@@ -48,7 +48,7 @@ const stampForm = payload({
  * Reads the payload of a stamp.
  * @throws Refusal as `payload`; `bad_value` if a clock offset is given although the source is local
  */
-function readStamp(...from: Parameters<typeof stampForm>): StampPayload {
+export function readStampPayload(...from: Parameters<typeof stampForm>): StampPayload {
   const stamp = stampForm(...from)
   const { source, offset_ms } = stamp.clock
   const fits = source === 'server' || offset_ms === 0
@@ -96,8 +96,10 @@ export type StampFacts = {
 
 /** The optional data that a stamp is checked against. */
 type StampChecks = {
-  /** The stamped bytes; if absent, only the stamp itself is checked. */
+  /** The stamped bytes; without them and `digest`, only the stamp itself is checked. */
   content?: Uint8Array
+  /** SHA-256 of the stamped bytes, instead of them. */
+  digest?: Uint8Array
   /** The Ed25519 key that signs the account server's receipts; if absent, a receipt is ignored. */
   serverKey?: PublicJwk
   /**
@@ -115,7 +117,7 @@ type StampChecks = {
  */
 export function signStamp(stamp: Omit<StampPayload, 'v'>, kid: string, seed: Uint8Array): string {
   const jws = signJws('stamp+jws', kid, { v: 2, ...stamp }, seed)
-  readStamp(parseJws(jws, 'stamp+jws').payload)
+  readStampPayload(parseJws(jws, 'stamp+jws').payload)
   return jws
 }
 
@@ -132,7 +134,7 @@ export function signReceipt(
   kid: string,
   seed: Uint8Array,
 ): string {
-  const { jti } = readStamp(parseJws(stamp, 'stamp+jws').payload)
+  const { jti } = readStampPayload(parseJws(stamp, 'stamp+jws').payload)
   const receipt = { v: 2, jti, stamp_sha256: stampFragment(stamp), ...seen }
   const jws = signJws('receipt+jws', kid, receipt, seed)
   readReceipt(parseJws(jws, 'receipt+jws').payload)
@@ -178,7 +180,7 @@ export function* verifyingStamp(
   given: StampChecks = {},
 ): Generator<void, StampFacts, void> {
   const jws = parseJws(file.stamp, 'stamp+jws')
-  const stamp = readStamp(jws.payload)
+  const stamp = readStampPayload(jws.payload)
   const remembered = given.remembered?.(stamp.iss) ?? []
   const entries = completeLog(stamp.iss, file.key_log, remembered)
   const keyLog = yield* verifyingKeyLog(stamp.iss, entries, lastPlace(remembered))
@@ -188,6 +190,7 @@ export function* verifyingStamp(
   const device = signerAt(keyLog, stamp.dev, stamp.key_log.seq)
   verifySignedBy(device, jws)
   if (given.content !== undefined) checkContent(stamp, given.content)
+  if (given.digest !== undefined) checkDigest(stamp, given.digest)
 
   const receipt =
     file.receipt === undefined || given.serverKey === undefined
@@ -223,9 +226,13 @@ export function* verifyingStamp(
   }
 }
 
-function checkContent(stamp: StampPayload, content: Uint8Array): void {
-  const same = encodeBase64url(sha256(content)) === stamp.sha256
+function checkDigest(stamp: StampPayload, digest: Uint8Array): void {
+  const same = encodeBase64url(digest) === stamp.sha256
   requireThat(same, 'digest_mismatch', 'this is not the content that was stamped')
+}
+
+function checkContent(stamp: StampPayload, content: Uint8Array): void {
+  checkDigest(stamp, sha256(content))
   const fits = stamp.len === null || stamp.len === content.length
   requireThat(fits, 'len_mismatch', 'the content does not have the length that the stamp names')
 }

@@ -305,6 +305,7 @@ export async function openDaemon(
     const home: Home = {
       ...run,
       now,
+      stateDir,
       tokens,
       tokenLinks,
       deviceSession,

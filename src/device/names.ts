@@ -32,6 +32,13 @@ export function nameOf(naming: Naming, account: string, fromServer: string): Per
   return { ...name, name_marks: marksOf(naming, name.display_name, account) }
 }
 
+/** Returns a name that an account only claims for itself. */
+export const claimedName = (naming: Naming, name: string, account: string): PersonName => ({
+  display_name: name,
+  name_source: 'self',
+  name_marks: marksOf(naming, name, account),
+})
+
 /** Returns a guest's name, which is the label that the user gave. */
 export const guestName = (naming: Naming, label: string): PersonName => ({
   display_name: label,

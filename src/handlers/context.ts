@@ -45,6 +45,8 @@ export interface Serving {
 /** The daemon's parts that do not depend on the caller or the session. */
 export interface Home extends DaemonFacts {
   readonly now: () => number
+  /** The state folder, which has the audit log. */
+  readonly stateDir: string
   readonly tokens: Tokens
   readonly tokenLinks: TokenLinks
   readonly deviceSession: DeviceSession

@@ -28,6 +28,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   docs: async () => (await import('./docs/documents.ts')).docs,
   verify: async () => (await import('./verify.ts')).verify,
   stamp: async () => (await import('./stamp.ts')).stamp,
+  stamps: async () => (await import('./stamps.ts')).stamps,
   verificationLog: async () => (await import('./verify.ts')).verificationLog,
   connections: async () => (await import('./connections.ts')).connections,
   members: async () => (await import('./connections.ts')).members,
@@ -49,6 +50,7 @@ const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   approvals: async () => (await import('./approvals.ts')).approvals,
   context: async () => (await import('./account.ts')).context,
   apiTokens: async () => (await import('./account.ts')).apiTokens,
+  audit: async () => (await import('./audit.ts')).audit,
   events: async () => (await import('./events.ts')).events,
   webhooks: async () => (await import('./webhooks.ts')).webhooks,
 })

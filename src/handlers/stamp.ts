@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Account } from '../api/port.ts'
-import { timeAt } from '../api/fields.ts'
-import { reachableFrom } from '../api/reachable.ts'
 import { CONTENT_BYTES } from '../api/rest/stamp.ts'
 import { encodeBase64url } from '../crypto/encoding/base64url.ts'
 import { ID_PREFIX } from '../crypto/encoding/id.ts'
-import { type StampPayload, signStamp, stampFragment, stampWords } from '../crypto/stamp.ts'
+import { type StampPayload, signStamp } from '../crypto/stamp.ts'
 import { operationId } from '../device/operations.ts'
 import type { LocalDevice } from '../device/device.ts'
-import { assuranceIn, requireReceipt } from '../device/identity/receipts.ts'
+import { requireReceipt } from '../device/identity/receipts.ts'
 import { AppError, type ErrorCode } from '../errors.ts'
 import type { StampRow } from '../state/stamps.ts'
 import type { Handlers } from './context.ts'
+import { wholeStamp } from './stamp-answers.ts'
 
 /**
  * The maximum number of attempts. Two stamps have the same words with probability 2^-36, so a
@@ -166,19 +165,7 @@ export const stamp: Handlers['stamp'] = {
       )
       const receipt = await receiptOf(local, account, made)
       if (receipt === undefined) continue
-      const url = `${local.backend()}/s/${jti}#${stampFragment(made.jws)}`
-      return {
-        id: jti,
-        words: stampWords(made.jws).join(' '),
-        signed_at: timeAt(Math.floor(at / 1000) * 1000),
-        assurance_level: receipt === null ? 'device' : assuranceIn(receipt),
-        verification_url: url,
-        reachable: reachableFrom(url),
-        sha256: Buffer.from(digest.sha256).toString('hex'),
-        stamp: made.jws,
-        key_log: [...(await local.identity.keyLog()).entries],
-        receipt,
-      }
+      return wholeStamp(local, { ...made, receipt })
     }
     throw new AppError(
       'conflict',

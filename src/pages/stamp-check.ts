@@ -5,9 +5,6 @@
 import { decodeBase64url, encodeBase64url } from '../crypto/encoding/base64url.ts'
 import type { PublicJwk } from '../crypto/jose/jwk.ts'
 import { Refusal, type RefusalReason } from '../crypto/refusal.ts'
-import { comparableName } from '../crypto/encoding/display-names.ts'
-import { UNSHOWABLE } from '../crypto/encoding/quoted.ts'
-import { verifyProfile } from '../crypto/logs/profile.ts'
 import {
   type StampFacts,
   type StampFile,
@@ -15,6 +12,7 @@ import {
   stampFragment,
   verifyStamp,
 } from '../crypto/stamp.ts'
+import { signerName } from '../crypto/stamp-signer.ts'
 import { element } from './element.ts'
 
 /** Why a stamp is rejected: a reason of the check, or a reason of this page. */
@@ -52,24 +50,6 @@ export function checkStamp(served: ServedStamp, id: string, fragment: string): S
     return refused(error instanceof Refusal ? error.reason : 'malformed')
   }
 }
-
-/**
- * Returns the name that the signer's account signed for itself; null if there is no valid name. A
- * name counts only if keys of the stamp's generation signed it: after a reset, the account may
- * belong to another person.
- */
-function signerName(profile: string | undefined, { keyLog, generation }: StampFacts) {
-  if (profile === undefined) return null
-  try {
-    const { name, device } = verifyProfile(profile, keyLog)
-    const isShowable = comparableName(name) !== '' && !UNSEEN.test(name)
-    return isShowable && keyLog.devices.get(device)?.generation === generation ? name : null
-  } catch (error) {
-    if (error instanceof Refusal) return null
-    throw error
-  }
-}
-const UNSEEN = new RegExp(`[${UNSHOWABLE}]`, 'u')
 
 const refused = (reason: StampRefusal): StampCheck => ({ kind: 'refused', reason })
 

@@ -315,6 +315,7 @@ export async function openService(of: {
     rosters: from(() => import('./connections/rosters.ts'), 'rosters'),
     sessions: from(() => import('./devices/session-list.ts'), 'sessions'),
     stamps: from(() => import('./stamps/stamps.ts'), 'stamps'),
+    servedStamps: from(() => import('./stamps/served-stamp.ts'), 'servedStamps'),
     tags: from(() => import('./connections/tags.ts'), 'tags'),
     trust: from(() => import('./trust/cards.ts'), 'trust'),
     trustCards: from(() => import('./trust/cards.ts'), 'trustCards'),

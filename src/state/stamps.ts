@@ -35,6 +35,12 @@ export function stampRows(db: DatabaseSync, append: Append) {
   )
   const remove = statement(db, 'delete from stamps where id = ?')
   const get = statement<StampRow>(db, 'select * from stamps where id = ?')
+  const page = statement<StampRow>(
+    db,
+    `select * from stamps where id < ?
+       and not exists (select 1 from meta where key = 'unfinished ' || stamps.id)
+     order by id desc limit ?`,
+  )
   const meta = metaRows(db)
 
   /** Marks a stamp as final, in a transaction. Does nothing if it is final already. */
@@ -70,5 +76,7 @@ export function stampRows(db: DatabaseSync, append: Append) {
     countWithoutReceipt: (): number => countWaiting.get()?.n ?? 0,
     withoutReceipt: (limit: number): StampRow[] => waiting.all(limit),
     get: (id: string): StampRow | null => get.get(id),
+    /** Returns final stamps with ids before this one, newest first. */
+    page: (limit: number, before: string): StampRow[] => page.all(before, limit),
   }
 }

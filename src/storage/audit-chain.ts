@@ -2,11 +2,12 @@
  * Verifies an audit log: every line must contain the hash of the previous line, across all files.
  */
 import { join } from 'node:path'
+import { runToEnd } from '../crypto/logs/chain.ts'
 import { fileFault, readChecked } from '../keychain/private-file.ts'
 import { auditFiles, BEGINNING, linkOf, readLine } from './audit-files.ts'
 import type { FileCheck } from '../keychain/private-file.ts'
 
-interface AuditReport {
+export interface AuditReport {
   /** The number of lines that exist and form a chain. */
   readonly lines: number
   /**
@@ -35,19 +36,20 @@ interface AuditReport {
  *
  * Bytes after the last line feed are still being written, or a crash truncated their line.
  */
-function linesOf(path: string, check: FileCheck): string[] {
+export function auditLinesIn(path: string, check: FileCheck): string[] {
   // A file is missing here while it is being renamed. Afterwards, the list of files has changed, so
   // the check is repeated.
   const text = readChecked(path, check)?.toString('latin1') ?? ''
   return text.split('\n').slice(0, -1)
 }
 
-function walk(
+/** Verifies the lines of these files. Yields after each line, so that other work can run. */
+function* walk(
   dir: string,
   names: readonly string[],
   asked: string | null,
   check: FileCheck,
-): AuditReport {
+): Generator<void, AuditReport, void> {
   let [lines, before, cut, number] = [0, 0, 0, 0]
   let from: string | null = null
   let to: string | null = null
@@ -64,7 +66,7 @@ function walk(
     fault,
   })
   for (const file of names) {
-    for (const [index, text] of linesOf(join(dir, file), check).entries()) {
+    for (const [index, text] of auditLinesIn(join(dir, file), check).entries()) {
       const row = index + 1
       const parsed = readLine(text)
       if (parsed === null) {
@@ -87,25 +89,31 @@ function walk(
       lines++
       head = linkOf(Buffer.from(text, 'latin1'))
       if (head === asked) knowsHead = true
+      yield
     }
   }
   return report(null)
 }
 
 /**
- * Verifies the audit log of a state folder. A daemon may write to it at the same time.
+ * Verifies the audit log of a state folder. A daemon may write to it at the same time. Yields after
+ * each line.
  * @param asked a head that was stored earlier, 64 hex digits
  * @param check checks the owner and the mode of each file; by default, the current user must own it
  */
-export function verifyAudit(
+export function* verifyingAudit(
   dir: string,
   asked: string | null = null,
   check: FileCheck = fileFault,
-): AuditReport {
+): Generator<void, AuditReport, void> {
   for (;;) {
     const names = auditFiles(dir)
-    const report = walk(dir, names, asked, check)
+    const report = yield* walk(dir, names, asked, check)
     // A file that was renamed during the check looks like a missing file, so the check is repeated.
     if (auditFiles(dir).join() === names.join()) return report
   }
 }
+
+/** Verifies the audit log as `verifyingAudit`, without interruption. */
+export const verifyAudit = (...of: Parameters<typeof verifyingAudit>): AuditReport =>
+  runToEnd(verifyingAudit(...of))

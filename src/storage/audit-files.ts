@@ -63,12 +63,16 @@ export const BEGINNING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca49599
 /** Returns the next line's `prev`: SHA-256 in hex of the bytes of a line, without the line feed. */
 export const linkOf = (line: string | Uint8Array): string => hash('sha256', line, 'hex')
 
+/** A line as read. Someone with the rights of the daemon may have written the other members. */
+type ReadLine = Pick<AuditLine, 'line' | 'at' | 'prev'> & Partial<AuditLine>
+
 /** Reads a line; returns null if it is not valid, for example after a crash during a write. */
-export function readLine(text: string): Pick<AuditLine, 'line' | 'at' | 'prev'> | null {
+export function readLine(text: string): ReadLine | null {
   try {
-    const { line, at, prev } = JSON.parse(text) as Partial<AuditLine>
+    const read = JSON.parse(text) as Partial<AuditLine>
+    const { line, at, prev } = read
     return Number.isSafeInteger(line) && typeof at === 'string' && typeof prev === 'string'
-      ? { line: line as number, at, prev }
+      ? (read as ReadLine)
       : null
   } catch {
     return null
@@ -106,12 +110,14 @@ export function endOfLog(dir: string, length: number): { end: Buffer; before: nu
   const names = auditFiles(dir)
   for (const [index, name] of [...names.entries()].toReversed()) {
     const bytes = readEnd(join(dir, name), length)
-    if (bytes.length > 0) return { end: bytes, before: lastLineOf(names[index - 1]) }
+    if (bytes.length > 0) return { end: bytes, before: lastLineIn(names[index - 1]) }
   }
   return { end: Buffer.alloc(0), before: 0 }
 }
 
-const lastLineOf = (name: string | undefined) => Number(OLDER.exec(name ?? '')?.[1] ?? 0)
+/** Returns the number of the last line of a full file, by its name; 0 without a file. */
+export const lastLineIn = (name: string | undefined): number =>
+  Number(OLDER.exec(name ?? '')?.[1] ?? 0)
 
 function readEnd(path: string, length: number): Buffer {
   const file = openChecked(path, constants.O_RDONLY)

@@ -10,7 +10,7 @@ import type {
   WebhookDelivery,
   WebhookTest,
 } from '../api/live/webhooks.ts'
-import { isGranted, orgEventsRefused } from '../auth/scopes.ts'
+import { isGranted, lastingWebhookRefused, orgEventsRefused } from '../auth/scopes.ts'
 import type { Caller } from '../auth/tokens.ts'
 import { newId } from '../crypto/encoding/id.ts'
 import type { Vault } from '../device/identity/vault.ts'
@@ -138,9 +138,11 @@ export function newWebhooks(of: DeliveryContext): Webhooks {
         return settings === null || !maySee(by, settings) ? [] : [shownOf(row, settings)]
       }),
 
-    create(by, { url, types, name = null, private_network = false }) {
+    create(by, { url, types, name = null, private_network = false, ends_with_token: ends = true }) {
       requireValid({ url, types })
-      const { token } = by
+      // A token of scope `full` could also create another token, with which the webhook would end.
+      if (!ends && !isGranted(by.scope, 'full')) throw lastingWebhookRefused(by.scope)
+      const token = ends ? by.token : null
       const settings = { url, types, private_network, token, secret: newWebhookSecret() }
       requireTypes(by, settings)
       for (const { id } of rows.all()) deliveries.standing(id)

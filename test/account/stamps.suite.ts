@@ -34,6 +34,19 @@ export function stampsSuite(accounts: () => Accounts): void {
       assert.deepEqual(await ada.account.stamps.create({ body: { stamp } }), { receipt })
     })
 
+    test('any account reads a stamp with what verifies it, by its id', async () => {
+      const [ada, eve] = [await enrol(server), await enrol(server)]
+      const { jti, stamp } = stampOf(ada)
+      const { receipt } = await ada.account.stamps.create({ body: { stamp } })
+      const served = await eve.account.servedStamps.read({ id: jti })
+      assert.deepEqual(
+        [served.stamp, served.receipt, served.key_log, served.receipt_key],
+        [stamp, receipt, [ada.entry], ada.enrolment.receipt_key],
+      )
+      for (const id of [stampOf(ada).jti, 'x'])
+        await rejects('not_found', eve.account.servedStamps.read({ id }))
+    })
+
     test('another stamp with the id is rejected', async () => {
       const ada = await enrol(server)
       const { jti, stamp } = stampOf(ada)

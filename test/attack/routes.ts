@@ -70,6 +70,9 @@ const DEVICE_GROUPS: Readonly<Record<string, Need>> = {
 const usual = ({ method, path }: Pick<Route, 'method' | 'path'>): Need =>
   /^\/api\/v1\/org(\/|$)/.test(path) ? 'full' : method === 'GET' ? 'read' : 'write'
 
+/** Paths of the daemon that need `full`. */
+const FULL = /^\/api\/v1\/(api-tokens|audit|doctor|devices\/\{id\}\/approval)(\/|$)/
+
 /** Returns the need of a route in this group. */
 function needOf(listener: Listener, group: string, route: Pick<Route, 'method' | 'path'>): Need {
   if (listener === 'account') {
@@ -83,7 +86,7 @@ function needOf(listener: Listener, group: string, route: Pick<Route, 'method' |
   if (PUBLIC.has(path)) return 'none'
   // The URL of a webhook may contain a secret.
   if (/^\/api\/v1\/webhooks(\/|$)/.test(path)) return 'write'
-  return /^\/api\/v1\/api-tokens(\/|$)/.test(path) ? 'full' : usual(route)
+  return FULL.test(path) ? 'full' : usual(route)
 }
 
 /** Unused ids, and names, for the parameters of a path. */

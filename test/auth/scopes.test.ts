@@ -175,6 +175,7 @@ after(() => daemon.close())
 const BODIES: Readonly<Record<string, object>> = {
   'POST /api/v1/token': { name: 'test', scope: 'read' },
   'POST /api/v1/stamp': { content: 'x' },
+  'POST /api/v1/stamps/check': { sha256: '0'.repeat(64), link: 'x' },
   'POST /api/v1/connections': { name: 'test' },
   'POST /api/v1/guest-codes': { label: 'test' },
   'POST /api/v1/guest-codes/{id}/send': { channel: 'email', to: 'ada@example.org' },

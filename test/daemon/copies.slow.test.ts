@@ -45,6 +45,10 @@ async function startPair(t: TestContext) {
  * data that this device has itself; or with the status of an error.
  */
 const AWAY: Readonly<Record<string, 'copy' | 'device' | 503>> = {
+  '/api/v1/audit': 'device',
+  '/api/v1/audit/chain': 'device',
+  '/api/v1/stamps': 'device',
+  '/api/v1/stamps/{stamp}': 'device',
   '/api/v1/health': 'device',
   '/api/v1/status': 'device',
   '/api/v1/sync': 'device',
@@ -116,11 +120,21 @@ async function furnish(daemon: TestDaemon, server: TestDaemon): Promise<Record<s
     url: 'https://example.org/hook',
     types: ['webhook.given_up'],
   })
+  const stamp = await made('stamp', { content: 'Offer' })
   const organisation_id = await made('org', { name: 'Example Ltd' })
   await asOwner(daemon, 'POST', '/api/v1/context/active-org', { organisation_id })
   const { items } = await asOwner<{ items: { id: string }[] }>(daemon, 'GET', '/api/v1/devices')
   const device = items[0]?.id ?? ''
-  return { connection, device, guest, peer, self, webhook, export: await made('exports', {}) }
+  return {
+    connection,
+    device,
+    guest,
+    peer,
+    self,
+    webhook,
+    stamp,
+    export: await made('exports', {}),
+  }
 }
 
 it('each GET route is in the table of routes', () => {

@@ -4,6 +4,7 @@
  * appear; values that are already numbered stay.
  */
 import { hostname } from 'node:os'
+import { encodeBase64url } from '../../src/crypto/encoding/base64url.ts'
 import { wordsAt } from '../../src/crypto/words.ts'
 import type { Example, Examples } from '../../src/api/openapi/examples.ts'
 import type { Json } from './caller.ts'
@@ -46,7 +47,7 @@ function numbering() {
 
 function newNames() {
   const ids = new Map<string, ReturnType<typeof numbering>>()
-  const [words, numbers, keys] = [numbering(), numbering(), numbering()]
+  const [words, numbers, keys, hashes] = [numbering(), numbering(), numbering(), numbering()]
   return {
     id(prefix: string, body: string): string {
       const number = ids.get(prefix) ?? numbering()
@@ -60,6 +61,8 @@ function newNames() {
     },
     safetyNumber: (text: string) =>
       Array.from({ length: 12 }, (_, i) => String(numbers(text) * 12345 + i * 4321)).join(' '),
+    /** 32 bytes in hexadecimal digits. */
+    hash: (text: string) => String(hashes(text)).padStart(4, '0').repeat(16),
     /** 32 bytes in base64url. */
     key: (text: string) => `${EXAMPLE.slice(0, 35)}KEY${String(keys(text)).padStart(4, '0')}A`,
   }
@@ -97,6 +100,9 @@ function normaliser({ address, stateDir, since }: Where) {
     uptime_s: 86_400,
     window: THEN / MINUTE,
     size_bytes: 18_432,
+    line: 1024,
+    lines: 1024,
+    peer_uid: 1000,
   }
   const hostOf = (host: string) =>
     `http://127.0.0.1:${host === address || host.endsWith(':19821') ? 19821 : 19822}`
@@ -105,6 +111,10 @@ function normaliser({ address, stateDir, since }: Where) {
     if (value === hostname()) return 'laptop'
     if (key === 'words') return names.words(value)
     if (key === 'word') return wordsAt([THEN % 4096]).join()
+    if (key === 'root' || key === 'head') return names.hash(value)
+    if (key === 'request_id') return 'kn4x-3'
+    // The number of the last line.
+    if (key === 'next_cursor') return encodeBase64url(Buffer.from('1024'))
     if (key === 'safety_number') return names.safetyNumber(value)
     // A QR image contains the secret link.
     if (value.startsWith('<')) return `${value.slice(0, value.search(/ viewBox|\n|…/))}…`

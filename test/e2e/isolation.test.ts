@@ -95,6 +95,7 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>> | null>> =
   profiles: null,
   apiTokens: null,
   webhooks: null,
+  stamps: null,
 }
 
 /** Valid bodies of the routes that need one. */

@@ -72,6 +72,7 @@ async function populate(daemon: TestDaemon): Promise<Map<string, string>> {
     const { id } = await asOwner<{ id: string }>(daemon, 'POST', path, body)
     ids.set(path.slice(path.lastIndexOf('/') + 1), id)
   }
+  ids.set('stamps', ids.get('stamp')!)
   const { user } = await asOwner<{ user: { id: string } }>(daemon, 'GET', '/api/v1/context')
   ids.set('profiles', user.id)
   await asOwner(daemon, 'POST', '/api/v1/exports')

@@ -148,12 +148,18 @@ async function prove({ document: { call }, home }: Place, ada: SignedIn, own: Js
   const content = 'Invoice 4711: 1,200 CHF, due on the last day of March.'
   const sha256 = createHash('sha256').update(content).digest('hex')
   const content_base64 = Buffer.from(content).toString('base64')
-  for (const body of [
-    { content, media_type: 'text/plain', context: 'Invoice to Huber' },
-    { content_base64 },
-    { sha256 },
-  ])
+  const body = { content, media_type: 'text/plain', context: 'Invoice to Huber' }
+  const made = await call(home, 'stamp_create', { body, shown: true })
+  assert.equal(made.sha256, sha256)
+  await call(home, 'stamps_list')
+  await call(home, 'stamps_read', id(made))
+  for (const body of [{ content_base64 }, { sha256 }])
     assert.equal((await call(home, 'stamp_create', { body })).sha256, sha256)
+  const link = made.verification_url as string
+  const { valid } = await call(home, 'stamps_check', { body: { sha256, link }, shown: true })
+  assert.equal(valid, true)
+  await call(home, 'audit_list', { query: '?limit=1' })
+  assert.equal((await call(home, 'audit_chain')).ok, true)
   const { words } = own.public_code
   assert.equal((await call(ada, 'verify_public', { body: { words } })).found, true)
 }

@@ -23,6 +23,7 @@ type Names =
   | 'request'
   | 'export'
   | 'webhook'
+  | 'stamp'
 /** The ids of the owner’s resources, by kind. */
 type Ids = Readonly<Record<Names, string>>
 
@@ -51,6 +52,9 @@ const ROWS: Readonly<Record<string, { of?: Names; query?: string; body?: unknown
   'profile.read': {},
   'profile.update': { body: { headline: 'x' } },
   'stamp.create': { body: { content: 'x' } },
+  'stamps.list': {},
+  'stamps.read': { of: 'stamp' },
+  'stamps.check': { body: { sha256: '0'.repeat(64), link: 'x' } },
   'verificationLog.list': {},
   'connections.list': {},
   'connections.create': { body: { name: 'n' } },
@@ -90,6 +94,8 @@ const ROWS: Readonly<Record<string, { of?: Names; query?: string; body?: unknown
   'apiTokens.list': {},
   'apiTokens.create': { body: { name: 'n', scope: 'read' } },
   'apiTokens.delete': { of: 'token' },
+  'audit.list': {},
+  'audit.chain': {},
   'events.follow': { query: '?wait=0' },
   'webhooks.list': {},
   'webhooks.create': { body: { url: 'https://example.org/', types: ['token.*'] } },
@@ -116,6 +122,7 @@ const NONE: Ids = {
   request: 'req_01k9zq3v5w8x2y4z6a8b0c2d4e',
   export: 'exp_01k9zq3v5w8x2y4z6a8b0c2d4e',
   webhook: 'whk_01k9zq3v5w8x2y4z6a8b0c2d4e',
+  stamp: 'stm_01k9zq3v5w8x2y4z6a8b0c2d4e',
 }
 
 /** A status, the code of an error, or the required content of the answer. */
@@ -185,6 +192,7 @@ before(async () => {
       url: 'https://example.org/',
       types: ['webhook.given_up'],
     }),
+    stamp: await made('/api/v1/stamp', { content: 'x' }),
   }
   await asOwner(home, 'POST', '/api/v1/verify', { words: 'matador carload recede' })
 })
@@ -230,6 +238,9 @@ describe('a machine token', () => {
     'profile.read': { public_code: null },
     'profile.update': { headline: 'x', public_code: null },
     'stamp.create': 'no_device',
+    'stamps.list': 'no_device',
+    'stamps.read': 'no_device',
+    'stamps.check': 'no_device',
     'verificationLog.list': nothing,
     'connections.list': nothing,
     'connections.create': 'no_device',
@@ -269,6 +280,8 @@ describe('a machine token', () => {
     'apiTokens.list': 200,
     'apiTokens.create': 201,
     'apiTokens.delete': 'not_found',
+    'audit.list': 'no_device',
+    'audit.chain': 'no_device',
     'webhooks.list': 'no_device',
     'webhooks.create': 'no_device',
     'webhooks.update': 'no_device',
@@ -377,6 +390,8 @@ describe('the owner’s token without a signed-in account', () => {
     'apiTokens.list': 200,
     'apiTokens.create': 201,
     'apiTokens.delete': 'not_found',
+    'audit.list': 200,
+    'audit.chain': { ok: true },
     'events.follow': 200,
   }
   for (const row of Object.keys(ROWS)) {
@@ -449,6 +464,8 @@ describe('two devices of a person', () => {
     'apiTokens.list': 200,
     'apiTokens.create': 201,
     'apiTokens.delete': 'not_found',
+    'audit.list': 200,
+    'audit.chain': { ok: true },
     'context.read': { user: { email } },
     'events.follow': 200,
     'devices.list': 200,

@@ -51,6 +51,25 @@ describe('webhooks', () => {
     assert.deepEqual(await list(owner), [])
   })
 
+  test('without a token, a webhook outlives the token that created it', async () => {
+    const { id, token } = await mint('full')
+    const made = await create(token, { ends_with_token: false })
+    assert.equal(made.token_id, null)
+    assert.equal((await ask('DELETE', `/api/v1/api-tokens/${id}`, owner)).status, 204)
+    assert.deepEqual(
+      (await list(owner)).map(({ id: listed }) => listed),
+      [made.id],
+    )
+    await remove(made)
+    const { token: write } = await mint('write')
+    const refused = await ask('POST', PATH, write, {
+      url: URL_,
+      types: TYPES,
+      ends_with_token: false,
+    })
+    assert.deepEqual([refused.status, codeOf(refused)], [403, 'insufficient_scope'])
+  })
+
   test('a token of scope read learns nothing', async () => {
     const made = await create(owner)
     const { token } = await mint('read')

@@ -60,6 +60,7 @@ function contextAt(
   const log = () => undefined
   const home = {
     now,
+    stateDir: '/nonexistent',
     startedAt,
     environment,
     backend,

@@ -9,6 +9,7 @@ import { id, Jws, name, Time } from '../fields.ts'
 import { OpenLinkRequest } from '../rest/open-links.ts'
 import { VerificationEntry } from '../rest/verify.ts'
 import type { Routes, Table } from '../route.ts'
+import { ServedStampBody } from '../stamp-file.ts'
 import { approval, pendingDevices } from './approval.ts'
 import { changes } from './changes.ts'
 import { downloads } from './downloads.ts'
@@ -82,6 +83,15 @@ const stamps = {
   },
 } as const satisfies Routes
 
+const servedStamps = {
+  read: {
+    method: 'GET',
+    path: '/device/v1/stamps/{id}',
+    by: 'account',
+    reply: ServedStampBody,
+  },
+} as const satisfies Routes
+
 const verifications = {
   push: {
     method: 'POST',
@@ -138,6 +148,7 @@ export const signedIn = {
   downloads,
   openLinkApprovals,
   stamps,
+  servedStamps,
   deletion,
   verifications,
   machines,

@@ -31,6 +31,7 @@ export const DEVICE_GROUPS: { readonly [G in keyof Groups]: string } = {
   downloads: 'Links to finished exports.',
   openLinkApprovals: 'Requests to connect that were made through an open link.',
   stamps: 'Stamps, and the account server’s receipts for them.',
+  servedStamps: 'The stamps of all accounts, for a check.',
   deletion: 'Whether the account can be deleted.',
   verifications: 'The verification log, to which each device adds its entries.',
   machines: 'Machine accounts of an organisation.',
@@ -135,6 +136,9 @@ export const DEVICE_SUMMARIES: {
   },
   stamps: {
     create: 'Register a stamp and get its receipt',
+  },
+  servedStamps: {
+    read: 'Read any stamp, with the key log and the signed name of its account',
   },
   deletion: {
     read: 'Check whether the account can be deleted now; 409 names the obstacle',

@@ -47,7 +47,9 @@ const fields = {
   ),
   token_id: v.pipe(
     v.nullable(id('tok_')),
-    v.description('The token that created it, and with which it ends; null: the command line.'),
+    v.description(
+      'The token that created it, and with which it ends; null: it does not end with a token.',
+    ),
   ),
   created_at: Time,
   failing_since: v.pipe(
@@ -135,6 +137,14 @@ export const NewWebhook = named(
     types: Types,
     name: v.optional(Name),
     private_network: v.optional(PrivateNetwork),
+    ends_with_token: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description(
+          'false: the webhook does not end with the token that creates it. Needs the scope full.',
+        ),
+      ),
+    ),
   }),
 )
 export type NewWebhook = v.InferOutput<typeof NewWebhook>

@@ -10,6 +10,7 @@ import { account, devices, emails, exports, sessions } from './account.ts'
 import { approvals } from './approvals.ts'
 import { apiTokens, token } from './api-tokens.ts'
 import { chat, feedback } from './assistant.ts'
+import { audit } from './audit.ts'
 import { connections, members } from './connections.ts'
 import { context } from './context.ts'
 import { doctor } from './doctor.ts'
@@ -26,6 +27,7 @@ import { preferences } from './preferences.ts'
 import { presets } from './presets.ts'
 import { profile, profiles } from './profiles.ts'
 import { stamp } from './stamp.ts'
+import { stamps } from './stamps.ts'
 import { status } from './status.ts'
 import { sync } from './sync.ts'
 import { tags } from './tags.ts'
@@ -38,6 +40,7 @@ export const rest = {
   externalMembers,
   verificationLog,
   stamp,
+  stamps,
   connections,
   members,
   invitations,
@@ -72,6 +75,7 @@ export const rest = {
   health,
   token,
   apiTokens,
+  audit,
   openapi,
   docs,
   tools,

@@ -105,6 +105,8 @@ export const Stamp = named(
   }),
 )
 
+export type Stamp = v.InferOutput<typeof Stamp>
+
 export const stamp = {
   create: {
     method: 'POST',

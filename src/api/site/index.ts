@@ -4,20 +4,14 @@
  * Links to them are mailed, so they need no token, and a GET must not change anything.
  */
 import * as v from 'valibot'
-import { Jwk, Jws } from '../fields.ts'
 import { Health } from '../rest/health.ts'
 import type { Table } from '../route.ts'
+import { ServedStampBody } from '../stamp-file.ts'
 
 const html = ['text/html; charset=utf-8'] as const
 
 /** The maximum size of a form, in bytes. */
 const FORM_LIMIT = 32 * 1024
-
-export const StampFileBody = v.object({
-  stamp: Jws,
-  key_log: v.array(Jws),
-  receipt: v.optional(Jws),
-})
 
 const AddressProof = v.object({
   proof: v.pipe(
@@ -84,11 +78,7 @@ export const site = {
       method: 'GET',
       path: '/s/{id}/file',
       by: 'account',
-      reply: v.object({
-        ...StampFileBody.entries,
-        profile: v.optional(Jws),
-        receipt_key: Jwk,
-      }),
+      reply: ServedStampBody,
     },
   },
   openLinkPages: {

@@ -18,7 +18,8 @@ export interface Tool {
  * Some are documents for programs or routes for callers without a token. The deletion of the
  * account cannot be undone, and the interface has no confirmation for it. An approved device has
  * the whole account, and a text that a model reads could ask for an approval. The four contact
- * words are a secret between two people, but a conversation with a model is stored elsewhere.
+ * words are a secret between two people, but a conversation with a model is stored elsewhere. Stamp
+ * files and the audit log are long, and for people.
  */
 const NO_TOOLS = [
   'health',
@@ -31,6 +32,8 @@ const NO_TOOLS = [
   'approvals',
   'doctor',
   'webhooks',
+  'stamps',
+  'audit',
 ] as const
 
 type SnakeCase<S extends string> = S extends `${infer Letter}${infer Rest}`

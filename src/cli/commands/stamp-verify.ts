@@ -3,15 +3,17 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { timeAt } from '../../api/fields.ts'
 import type { Config } from '../../config/config.ts'
-import { type PublicJwk, thumbprint } from '../../crypto/jose/jwk.ts'
-import { parseJws } from '../../crypto/jose/jws.ts'
 import { isLinked } from '../../crypto/logs/generations.ts'
-import type { KeyLog } from '../../crypto/logs/key-log.ts'
-import { Refusal, requireThat } from '../../crypto/refusal.ts'
-import { type StampFacts, type StampFile, verifyingStamp } from '../../crypto/stamp.ts'
+import { Refusal } from '../../crypto/refusal.ts'
 import { readFacts } from '../../device/identity/identity.ts'
+import {
+  type CheckedStamp,
+  checkedStamp,
+  type StampMemory,
+  stampMemoryOf,
+  type StampSigner,
+} from '../../device/identity/stamp-check.ts'
 import { EXIT } from '../../errors.ts'
-import { inSlices } from '../../slices.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { STATE_VERSIONS } from '../../state/migrations.ts'
@@ -26,55 +28,31 @@ import { readBytes, readPublicKey, readStampFile } from './stamp.ts'
 /**
  * The data in the state folder that a stamp is verified against.
  *
- * These are the key logs of the user's own account and its contacts, which of their keys were
- * accepted, and the key that signs the account server's receipts. The folder is opened read-only
- * and never created. A daemon may use it at the same time.
+ * The folder is opened read-only and never created. A daemon may use it at the same time.
  */
-interface StampMemory {
+interface FolderMemory extends StampMemory {
   /** The reason why the folder was not read, as a clause of a message; null if it was read. */
   readonly missing: string | null
-  /** The user's account and device; null if no user is signed in. */
-  readonly own: { readonly account: string; readonly device: string } | null
-  /** The key of the server's receipts, stored at enrolment; null if no user is signed in. */
-  readonly receiptKey: PublicJwk | null
-  /**
-   * Returns the entries of an account's cached key log; an empty list if the account is not cached.
-   */
-  readonly keyLog: (account: string) => readonly string[]
-  /** Returns the generation of another account's keys that this device has accepted. */
-  readonly accepted: (account: string) => number
 }
 
-const nothing = (missing: string): StampMemory => ({
+const nothing = (missing: string): FolderMemory => ({
   missing,
-  own: null,
-  receiptKey: null,
-  keyLog: () => [],
-  accepted: () => 1,
+  ...stampMemoryOf(null, { read: () => [] }, null),
 })
 
 const versionOf = (db: DatabaseSync) =>
   Number(db.prepare('pragma user_version').get()?.['user_version'])
 
-function memoryIn(db: DatabaseSync): StampMemory {
+function memoryIn(db: DatabaseSync): FolderMemory {
   const { first, newest } = STATE_VERSIONS
   const version = versionOf(db)
   if (version < first)
     return nothing('the state folder is from before the first release of countersignd')
   if (version > newest) return nothing('a newer countersignd wrote the state folder')
-  const logs = logRows(db)
   // In an earlier version, this table may lack columns until the next start of the daemon.
   const trust = version === newest ? trustRows(db, eventRows(db).append, (id) => id) : null
   const facts = readFacts({ meta: metaRows(db) })
-  return {
-    missing: null,
-    own: facts && { account: facts.account, device: facts.device },
-    receiptKey: facts?.receiptKey ?? null,
-    keyLog: (account) => logs.read('keylog', account),
-    // If an account is not followed, its first keys are accepted, because the account id certifies
-    // them.
-    accepted: (account) => trust?.get(account)?.pinned ?? 1,
-  }
+  return { missing: null, ...stampMemoryOf(facts, logRows(db), trust) }
 }
 
 /**
@@ -84,7 +62,7 @@ function memoryIn(db: DatabaseSync): StampMemory {
  */
 async function withMemory<T>(
   config: Pick<Config, 'stateDir' | 'system'>,
-  work: (memory: StampMemory) => Promise<T>,
+  work: (memory: FolderMemory) => Promise<T>,
 ): Promise<T> {
   const path = join(config.stateDir, 'state.db')
   if (isForSystem(config))
@@ -103,18 +81,6 @@ async function withMemory<T>(
   }
 }
 
-/** Why the signer is known: by `--root`, as the user's own account, or as a cached account. */
-type Signer = 'root' | 'own' | 'remembered' | 'unknown'
-
-interface Checked {
-  readonly facts: StampFacts
-  readonly signer: Signer
-  /**
-   * The result for the receipt. `unknown_key`: this device has no key that can verify the receipt.
-   */
-  readonly receipt: 'verified' | 'unknown_key' | 'none'
-}
-
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
 /**
@@ -130,79 +96,14 @@ function rootGiven(text: string | boolean | undefined): string | null {
   )
 }
 
-/** Returns whether a receipt names this key; false if the receipt cannot be read. */
-function isReceiptOf(receipt: string, key: PublicJwk): boolean {
-  try {
-    return parseJws(receipt, 'receipt+jws').kid === thumbprint(key)
-  } catch (error) {
-    if (error instanceof Refusal) return false
-    throw error
-  }
-}
-
-/**
- * Returns the key to verify a receipt with; null if there is none.
- *
- * This is the given key or, if the receipt names it, the stored key.
- */
-function keyFor({ receipt }: StampFile, given: PublicJwk | null, pinned: PublicJwk | null) {
-  if (given !== null || pinned === null || receipt === undefined) return given
-  return isReceiptOf(receipt, pinned) ? pinned : null
-}
-
-/**
- * Returns whether an account with the accepted generation `accepted` owns `generation`.
- *
- * The account id certifies the first generation, and a recovery key links other generations. Anyone
- * can sign a reset that is not linked, so a generation that is not linked to the accepted one is
- * rejected.
- */
-const isAccepted = (log: KeyLog, accepted: number, generation: number): boolean =>
-  generation === 1 || isLinked(log, accepted, generation) || isLinked(log, generation, accepted)
-
-function signerOf(
-  { payload: { iss }, keyLog: log, generation, root: { hash } }: StampFacts,
-  { own, keyLog, accepted }: StampMemory,
-  root: string | null,
-): Signer {
-  if (root !== null) {
-    requireThat(root === hex(hash), 'other_root', `the root of this stamp is ${hex(hash)}`)
-    return 'root'
-  }
-  if (keyLog(iss).length === 0) return 'unknown'
-  const me = iss === own?.account ? log.devices.get(own.device) : undefined
-  if (!isAccepted(log, me?.generation ?? accepted(iss), generation)) return 'unknown'
-  return me === undefined ? 'remembered' : 'own'
-}
-
-async function check(
-  file: StampFile,
-  content: Uint8Array,
-  of: { key: PublicJwk | null; root: string | null },
-  memory: StampMemory,
-): Promise<Checked> {
-  const serverKey = keyFor(file, of.key, memory.receiptKey)
-  const steps = verifyingStamp(file, {
-    content,
-    remembered: memory.keyLog,
-    ...(serverKey === null ? {} : { serverKey }),
-  })
-  // The verification runs in slices, so that a signal can end the command between two of them.
-  const facts = await inSlices(steps)
-  const signer = signerOf(facts, memory, of.root)
-  const isChecked = facts.receipt !== null
-  const receipt = isChecked ? 'verified' : file.receipt === undefined ? 'none' : 'unknown_key'
-  return { facts, signer, receipt }
-}
-
-const SIGNER: Readonly<Record<Signer, string>> = {
+const SIGNER: Readonly<Record<StampSigner, string>> = {
   root: 'known by the given root',
   own: 'the account of this device',
   remembered: 'known to this device',
   unknown: 'unknown to this device',
 }
 
-const UNCHECKED: Readonly<Record<Exclude<Checked['receipt'], 'verified'>, string>> = {
+const UNCHECKED: Readonly<Record<Exclude<CheckedStamp['receipt'], 'verified'>, string>> = {
   none: 'unknown, because the stamp contains no receipt',
   unknown_key:
     'not checked, because this device does not have the key of the server that issued the receipt',
@@ -212,7 +113,7 @@ const ANEW =
   'All devices of this account were once replaced without its recovery key. Make sure that the account still belongs to the same person.'
 const RECOVERED = 'All devices of this account were once replaced with its recovery key.'
 
-function linesOf({ facts, signer, receipt }: Checked, receivedAt: string | null): string[] {
+function linesOf({ facts, signer, receipt }: CheckedStamp, receivedAt: string | null): string[] {
   const { payload, device, keyLog, generation, root, assurance } = facts
   return [
     `account      ${payload.iss} (${SIGNER[signer]})`,
@@ -274,7 +175,7 @@ unknown.`,
     }
     return withMemory(config(), async (memory) => {
       try {
-        const checked = await check(file, content, of, memory)
+        const checked = await checkedStamp(file, { content, ...of }, memory)
         const { facts, signer, receipt } = checked
         const { payload, device, words } = facts
         const isKnown = signer !== 'unknown'

@@ -40,6 +40,9 @@ let current: { readonly session: StoredSession; readonly key: CryptoKeyPair } | 
 /** The newest nonce of the daemon (RFC 9449 section 8). */
 let nonce: string | null = null
 
+/** Returns the id of this tab's token; null without a session. */
+export const sessionTokenId = (): string | null => current?.session.id ?? null
+
 /** Returns the time of the daemon, Unix milliseconds. */
 export const daemonNow = (): number => Date.now() + (current?.session.ahead ?? 0)
 

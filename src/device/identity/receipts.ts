@@ -1,6 +1,7 @@
 /**
  * The account server's receipts for stamps. Only the server's stored key can sign a valid receipt.
  */
+import { timeAt } from '../../api/fields.ts'
 import { StampAssurance } from '../../api/rest/verify.ts'
 import { jwkBytes, type PublicJwk, thumbprint } from '../../crypto/jose/jwk.ts'
 import { parseJws } from '../../crypto/jose/jws.ts'
@@ -40,6 +41,10 @@ export function requireReceipt(
     )
   }
 }
+
+/** Returns when the account server received a stamp, from a verified receipt. */
+export const receivedAtIn = (receipt: string): string =>
+  timeAt(Number(parseJws(receipt, 'receipt+jws').payload.get('received_at')) * 1000)
 
 /** Returns the signer's assurance level in a verified receipt; `device` if the level is unknown. */
 export const assuranceIn = (receipt: string): StampAssurance =>

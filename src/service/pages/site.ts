@@ -8,10 +8,10 @@ import { isId } from '../../crypto/encoding/id.ts'
 import { AppError } from '../../errors.ts'
 import { type Language, languageOf } from '../../languages/languages.ts'
 import { asset } from '../../runtime/executable.ts'
-import { profilesOf, readKeyLog } from '../accounts/key-log-rows.ts'
 import type { ServiceContext } from '../context.ts'
 import { notFound, requireId } from '../db/faults.ts'
 import { guestCodeState } from '../guests/guest-codes.ts'
+import { servedStamp, storedStamp } from '../stamps/served-stamp.ts'
 import {
   document,
   html,
@@ -192,41 +192,14 @@ export const guestPages = ({ db, events, now, publicUrl }: ServiceContext): Open
   },
 })
 
-export const stampPages = ({
-  db,
-  now,
-  receiptKey,
-  publicUrl,
-}: ServiceContext): Open['stampPages'] => {
-  const find = async (id: string) =>
-    isId('stm_', id)
-      ? await db
-          .selectFrom('stamps')
-          .select(['account_id', 'stamp', 'receipt'])
-          .where('id', '=', id)
-          .executeTakeFirst()
-      : undefined
-  return {
-    read: async ({ id }, { languages }) => {
-      const known = (await find(id)) !== undefined
-      const language = languageOf(languages)
-      return stampPage({ id, known, now: now(), server: publicUrl(), language })
-    },
-    file: async ({ id }) => {
-      const row = await find(id)
-      if (row === undefined) throw notFound('stamp')
-      const { entries } = await readKeyLog(db, row.account_id)
-      const profile = (await profilesOf(db, [row.account_id])).get(row.account_id)
-      return {
-        stamp: row.stamp,
-        key_log: entries,
-        receipt: row.receipt,
-        ...(profile === undefined ? {} : { profile }),
-        receipt_key: (await receiptKey()).jwk,
-      }
-    },
-  }
-}
+export const stampPages = (ground: ServiceContext): Open['stampPages'] => ({
+  read: async ({ id }, { languages }) => {
+    const known = (await storedStamp(ground, id)) !== undefined
+    const language = languageOf(languages)
+    return stampPage({ id, known, now: ground.now(), server: ground.publicUrl(), language })
+  },
+  file: ({ id }) => servedStamp(ground, id),
+})
 
 export const home = ({ publicUrl }: ServiceContext): Open['home'] => ({
   read: async (_, { languages }) => homePage(languageOf(languages), publicUrl()),

@@ -9,6 +9,7 @@ import type { Rest } from '../index.ts'
 import { accountTexts } from './account.ts'
 import { apiTokenTexts } from './api-tokens.ts'
 import { assistantTexts } from './assistant.ts'
+import { auditTexts } from './audit.ts'
 import { connectionTexts } from './connections.ts'
 import { documentTexts } from './documents.ts'
 import { eventTexts } from './events.ts'
@@ -38,6 +39,7 @@ const TEXTS: Texts<keyof Rest> = {
   ...accountTexts,
   ...orgTexts,
   ...apiTokenTexts,
+  ...auditTexts,
   ...assistantTexts,
   ...eventTexts,
   ...webhookTexts,
@@ -59,6 +61,7 @@ export const REST_GROUPS: { readonly [G in keyof Rest]: string } = {
   tools: 'The routes as tools for models.',
   verify: 'Three spoken words that prove who is on the line.',
   stamp: 'Signed content that everyone can check.',
+  stamps: 'The stamps of this device, and the check of any stamp.',
   verificationLog: 'Earlier checks of words and their outcomes.',
   trustCards: 'People that this device follows, to check changes of their keys.',
   trust: 'Statistics about the people that you follow.',
@@ -92,6 +95,7 @@ export const REST_GROUPS: { readonly [G in keyof Rest]: string } = {
   orgActivity: 'The events of the active organisation.',
   orgAnalytics: 'Statistics about the active organisation.',
   apiTokens: 'The tokens of the caller’s account on this daemon.',
+  audit: 'Who used the account through this daemon, and whether the record is complete.',
   chat: 'The assistant.',
   feedback: 'Feedback to the operator of the account server.',
   events: 'What changes, as a stream of events.',

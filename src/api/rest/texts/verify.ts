@@ -1,7 +1,7 @@
-/** The texts of `../verify.ts` and `../stamp.ts`. */
+/** The texts of `../verify.ts`, `../stamp.ts` and `../stamps.ts`. */
 import type { Texts } from './text.ts'
 
-export const verifyTexts: Texts<'verify' | 'stamp' | 'verificationLog'> = {
+export const verifyTexts: Texts<'verify' | 'stamp' | 'stamps' | 'verificationLog'> = {
   verify: {
     words: {
       summary: 'Check three words on this device',
@@ -51,6 +51,23 @@ export const verifyTexts: Texts<'verify' | 'stamp' | 'verificationLog'> = {
           'Sign content as this account; anyone can check it at verification_url. Give exactly one of content, content_base64 and sha256; use sha256 if the call would exceed 4 MiB. Sign only what your user wants signed: a stamp is never taken back.',
         traits: ['again', 'outside'],
       },
+    },
+  },
+  stamps: {
+    list: {
+      summary: 'List the stamps of this device',
+      description:
+        'Lists what this device signed, newest first. `received_at` is null until the account server has the stamp; the next sync registers it, and until then the link shows nothing.',
+    },
+    read: {
+      summary: 'Read a stamp of this device',
+      description:
+        'Returns a stamp with the parts of its file, as the answer to its creation had them.',
+    },
+    check: {
+      summary: 'Check a stamp',
+      description:
+        'Checks a stamp file, or the stamp at a link of the account server, against the hash of the content that you have. The content is not sent. The signer is known if the stamp is of this account, a contact or a person whose keys this device follows, or if you give their `root`. The result is the same as that of `countersignd stamp verify`.',
     },
   },
   verificationLog: {

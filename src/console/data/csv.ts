@@ -1,0 +1,16 @@
+/** Tables as CSV for spreadsheets. */
+
+/** A cell that begins with one of these characters would be a formula. */
+const FORMULA = /^[\s=+\-@]/
+
+function cellOf(value: string): string {
+  const text = FORMULA.test(value) ? `'${value}` : value
+  return /[",\r\n;\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/**
+ * Returns rows as CSV, with a byte order mark, which spreadsheets need to read it as UTF-8.
+ * @see RFC 4180
+ */
+export const csvOf = (rows: readonly (readonly string[])[]): string =>
+  `\u{feff}${rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')}`

@@ -1,0 +1,56 @@
+/** The webhooks of this daemon. */
+import { useRef } from 'preact/hooks'
+import { allItems, api, dataOf } from '../../data/api.ts'
+import { useResource } from '../../data/resource.ts'
+import { sessionScope } from '../../session/session.ts'
+import { messages } from '../../text/text.tsx'
+import { CommandText } from '../../ui/command.tsx'
+import { keepFocus } from '../../ui/focus.ts'
+import { Loaded } from '../../ui/page.tsx'
+import { NewWebhookForm } from './new-webhook.tsx'
+import { WebhookCard } from './webhook-card.tsx'
+
+/** Lists the webhooks, and creates new ones. */
+export const WebhookList = () => {
+  const { tokens } = messages()
+  const heading = useRef<HTMLHeadingElement>(null)
+  const list = useResource(
+    'webhooks',
+    () =>
+      allItems((page) =>
+        dataOf(api.GET('/api/v1/webhooks', { params: { query: { limit: 200, ...page } } })),
+      ),
+    ['webhook.*', 'token.revoked'],
+  )
+  const change = async () => {
+    await list.reload()
+    keepFocus(heading.current)
+  }
+  return (
+    <>
+      <p class="lead">{tokens.webhooksLead}</p>
+      <section class="card" aria-labelledby="webhook-list">
+        <h2 id="webhook-list" ref={heading} tabIndex={-1}>
+          {tokens.webhooks}
+        </h2>
+        {sessionScope.value === 'write' ? (
+          <p>
+            {tokens.ownWebhooks} <CommandText of="countersignd open --full" />
+          </p>
+        ) : null}
+        <Loaded from={list}>
+          {(all) =>
+            all.length === 0 ? (
+              <p>{tokens.webhooksNone}</p>
+            ) : (
+              all.map((webhook) => (
+                <WebhookCard key={webhook.id} webhook={webhook} onChange={change} />
+              ))
+            )
+          }
+        </Loaded>
+      </section>
+      <NewWebhookForm onMade={list.reload} />
+    </>
+  )
+}
