@@ -49,8 +49,8 @@ const kindOf = (hash: string): string => hash.replaceAll(/_[0-9a-z]{26}/g, '_…
 /** Waits until a page shows its data. */
 async function settled(page: Page): Promise<void> {
   await page.locator('main h1').waitFor()
-  await page.waitForFunction(`![...document.querySelectorAll('main [role=status]')]
-    .some((it) => /^(Loading|Wird geladen)/.test(it.textContent))`)
+  const loading = page.locator('main [role=status]', { hasText: /^(Loading|Wird geladen)/ })
+  await loading.first().waitFor({ state: 'detached' })
 }
 
 /** The addresses of places in the console that the page links to. */
