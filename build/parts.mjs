@@ -29,6 +29,7 @@ const SYNC = [
   'service/connections/invitations.ts',
   'service/connections/pending-work.ts',
   'service/devices/key-logs.ts',
+  'service/devices/listed-devices.ts',
   'service/exports/building.ts',
   'service/exports/exports.ts',
   'service/guests/guest-code-ends.ts',

@@ -283,6 +283,7 @@ export async function openService(of: {
     hints: async () => (await hinting()).answers,
     invitations: from(() => import('./connections/invitations.ts'), 'invitations'),
     keyLogs: from(() => import('./devices/key-logs.ts'), 'keyLogs'),
+    listedDevices: from(() => import('./devices/listed-devices.ts'), 'listedDevices'),
     lookups: async () => {
       const { lookups } = await import('./guests/public-code.ts')
       return lookups(await ground(), { builder: await wordBuilder(), ...words })

@@ -95,7 +95,15 @@ export function devicesSuite(accounts: () => Accounts): void {
         (await everything(devices.list, 1)).flat().map(({ id }) => id),
         [laptop.device, ada.device],
       )
+      const { listedDevices } = ada.account
+      const withoutKeys = expected.map(
+        ({ last_seen_at: _, current: __, key_ids: ___, ...row }) => row,
+      )
+      assert.deepEqual((await listedDevices.list({})).items, withoutKeys)
+      assert.deepEqual((await everything(listedDevices.list, 1)).flat(), withoutKeys)
       await approve(ada, laptop)
+      const states = (await listedDevices.list({})).items.map(({ state }) => state)
+      assert.deepEqual(states, ['active', 'active'])
       const { items } = await laptop.account.devices.list({})
       assert.deepEqual(
         items.map(({ state, current, key_ids }) => [state, current, key_ids]),

@@ -21,8 +21,11 @@ import { AppError } from '../../src/errors.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { newMachine } from '../handlers/people.ts'
 
-/** `no_device`: the scope allows the request, and the answer is that the route needs a device. */
-type Outcome = 'public' | 'through' | 'no_device' | 401 | 403
+/**
+ * `no_device`: the scope allows the request, and the answer is that the route needs a device.
+ * `forbidden`: the scope allows the request, and only the command line or a console may send it.
+ */
+type Outcome = 'public' | 'through' | 'no_device' | 'forbidden' | 401 | 403
 /** `machine`: the token of a machine account, of full scope. */
 type Caller = 'none' | 'junk' | 'machine' | Scope
 
@@ -82,7 +85,7 @@ for (const { route, method, path, expected } of cases)
     })
     assert.deepEqual(
       outcomes,
-      forTokens.map(({ outcome }) => outcome),
+      forTokens.map(({ outcome }) => (outcome === 'forbidden' ? 'through' : outcome)),
     )
   })
 
@@ -212,12 +215,17 @@ for (const { route, method, path, expected } of live)
         route === ENDS && isScope ? await another(t, caller) : { of: daemon, token: tokens[caller] }
       const { status, json, headers } = await of.request(method, target + (QUERIES[route] ?? ''), {
         token,
-        body: caller === 'machine' ? BODIES[route] : undefined,
+        body: caller === 'machine' || outcome === 'forbidden' ? BODIES[route] : undefined,
       })
       const answer = json as Record<string, string> | undefined
       const challenge = headers['www-authenticate']
       if (outcome === 'no_device') {
         assert.equal(`${status} ${answer?.['error']}`, '409 no_device', caller)
+        continue
+      }
+      if (outcome === 'forbidden') {
+        assert.equal(`${status} ${answer?.['error']}`, '403 forbidden', caller)
+        assert.match(answer?.['message'] ?? '', /"countersignd device approve"/)
         continue
       }
       // A machine account is a member of its organisation: its scope allows the request, but its

@@ -544,7 +544,7 @@ describe('lists', () => {
     ],
     ...['approved', 'declined'].map((end): (typeof cases)[number] => [
       'devices',
-      'devices',
+      'listedDevices',
       'list',
       page([own]),
       [

@@ -17,6 +17,8 @@ export interface Neighbour {
   readonly stateDir: string
   /** Sends a request with a token of full scope. */
   readonly ask: (method: string, path: string, body?: unknown) => Promise<Answer>
+  /** Sends a request as the command line does. */
+  readonly askAsOwner: Neighbour['ask']
   /** Sends a request that must succeed; returns the body. */
   readonly good: (method: string, path: string, body?: unknown) => Promise<Json>
   readonly close: () => Promise<void>
@@ -43,6 +45,8 @@ export async function startNeighbours(
     const token = await daemon.token('full')
     const ask: Neighbour['ask'] = (method, path, body) =>
       daemon.request(method, path, { token, body })
+    const askAsOwner: Neighbour['ask'] = (method, path, body) =>
+      daemon.request(method, path, { token: daemon.owner(), body })
     const good: Neighbour['good'] = async (method, path, body) => {
       const { status, text, json } = await ask(method, path, body)
       assert(status < 300, `${method} ${path}: ${status} ${text}`)
@@ -51,7 +55,15 @@ export async function startNeighbours(
     // The page of an open link needs one.
     await good('PATCH', '/api/v1/profile', { display_name: name })
     const { user } = await good('GET', '/api/v1/context')
-    people.push({ email, id: user.id, stateDir, ask, good, close: () => daemon.close() })
+    people.push({
+      email,
+      id: user.id,
+      stateDir,
+      ask,
+      askAsOwner,
+      good,
+      close: () => daemon.close(),
+    })
   }
   return { server, mailDir, people }
 }

@@ -295,11 +295,13 @@ async function devices(place: Place, ada: SignedIn): Promise<void> {
   assert.equal(newest.state, 'pending')
   const on = id(newest)
   const path = '/local/v1/sign-in/approval'
+  // An API token may not approve.
+  const owner = { ...ada, token: ada.daemon.owner() }
   await asOwner(phone.daemon, 'POST', `${path}/attempt`)
-  await call(ada, 'approvals_begin', on)
+  await call(owner, 'approvals_begin', on)
   const shown = await asOwner<SignIn>(phone.daemon, 'POST', `${path}/step`)
-  await call(ada, 'approvals_advance', on)
-  const { words } = await call(ada, 'approvals_create', {
+  await call(owner, 'approvals_advance', on)
+  const { words } = await call(owner, 'approvals_create', {
     ...on,
     body: { words: shown.device_words },
   })

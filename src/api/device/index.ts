@@ -17,6 +17,7 @@ import { currentSession, enrolment, session, signIns } from './enrolment.ts'
 import { deviceFirstContacts } from './first-contacts.ts'
 import { deviceGuestCodes, lookups, publicCode } from './guest-codes.ts'
 import { HINT_SOURCES, hints } from './hints.ts'
+import { listedDevices } from './listed-devices.ts'
 import {
   consents,
   duties,
@@ -135,6 +136,7 @@ export const signedIn = {
   followedKeyLogs,
   keyLogs,
   signedProfiles,
+  listedDevices,
   pendingDevices,
   approval,
   rosters,

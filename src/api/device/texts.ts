@@ -15,6 +15,7 @@ export const DEVICE_GROUPS: { readonly [G in keyof Groups]: string } = {
   hints: 'A stream that reports when something changes.',
   keyLogs: 'Key logs: the signed history of an account’s devices.',
   followedKeyLogs: 'The newest entries of the key logs of the accounts that this account follows.',
+  listedDevices: 'The devices of this account, without their keys.',
   pendingDevices: 'Approval of another device: the calls of the approving device.',
   approval: 'Approval of another device: the calls of the new device.',
   rosters: 'Rosters: the signed history of a connection’s members.',
@@ -76,6 +77,9 @@ export const DEVICE_SUMMARIES: {
   },
   signedProfiles: {
     give: 'Store the signed name of this account; 409 if a newer signed name is stored',
+  },
+  listedDevices: {
+    list: 'List the devices of this account without their keys, also those that wait for approval',
   },
   pendingDevices: {
     read: 'Read a device of this account that waits for approval, and its approval attempt',

@@ -49,8 +49,9 @@ const EXPLANATIONS: Readonly<Record<ErrorCode, Explanation>> = {
   },
   forbidden: {
     meaning:
-      'The token is sufficient, but this account may not do this. The account needs another role, does not own the object, or its device waits for approval.',
-    remedy: 'The message says who may do it. Ask them, or approve the device.',
+      'The token is sufficient, but this account may not do this. The account needs another role, does not own the object, or its device waits for approval. Or the request is only for the command line and the console, such as the approval of a device.',
+    remedy:
+      'The message says who may do it. Ask them, approve the device, or use the command that it names.',
   },
   host_not_allowed: {
     meaning: 'The `Host` header does not name this server, as in a DNS rebinding attack.',

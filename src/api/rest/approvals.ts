@@ -1,5 +1,6 @@
 /**
- * Approvals: this device approves a new device of the account, with the words of both screens.
+ * Approvals: this device approves a new device of the account, with the words of both screens. Only
+ * the command line and a console of scope `full` may approve.
  * @see protocol, section 3
  */
 import * as v from 'valibot'
@@ -48,7 +49,7 @@ export const approvals = {
     path: '/api/v1/devices/{id}/approval/attempt',
     by: 'daemon',
     repeats: true,
-    errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
+    errors: ['conflict', 'forbidden', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
     reply: Approval,
   },
   advance: {
@@ -56,7 +57,7 @@ export const approvals = {
     path: '/api/v1/devices/{id}/approval/step',
     by: 'daemon',
     repeats: true,
-    errors: ['conflict', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
+    errors: ['conflict', 'forbidden', 'invalid_state', 'no_device', ...BACKEND_ERRORS],
     reply: Approval,
   },
   create: {
@@ -66,6 +67,7 @@ export const approvals = {
     repeats: true,
     errors: [
       'conflict',
+      'forbidden',
       'invalid_state',
       'no_device',
       'unknown_word',

@@ -113,7 +113,7 @@ const leftOrganisation = (append: Append, organisation_id: string, before: strin
   void append('org.left', { organisation_id, name: (JSON.parse(before) as Membership).name })
 
 async function devices(account: Account): Promise<Listed[]> {
-  const items = await every((query) => account.devices.list(query))
+  const items = await every((query) => account.listedDevices.list(query))
   return items.map((device) => ({
     id: device.id,
     state: storedDevice(device),

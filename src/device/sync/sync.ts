@@ -212,8 +212,9 @@ export function newSync(options: {
       } catch (error) {
         const { code } = toAppError(error)
         if (ENDING.includes(code)) throw error
-        // A machine account without an organisation, for example, has no such list.
-        news.read(list, code === 'forbidden')
+        // A machine account without an organisation, for example, has no such list. An earlier
+        // account server has no route for the list of devices.
+        news.read(list, code === 'forbidden' || code === 'no_such_route')
         log('warn', 'could not read what changed', { list, cause: error })
       }
     }

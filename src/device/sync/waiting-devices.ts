@@ -1,5 +1,5 @@
 /** The devices of the own account that wait for approval, as the last sync found them. */
-import type { Device } from '../../api/rest/account.ts'
+import type { ListedDevice } from '../../api/device/listed-devices.ts'
 import type { WaitingDevice } from '../../api/rest/status.ts'
 import type { State } from '../../state/state.ts'
 
@@ -14,7 +14,7 @@ export const storedDevice = ({
   name,
   platform,
   created_at,
-}: Pick<Device, 'state' | keyof Waiting>): string =>
+}: Omit<ListedDevice, 'id'>): string =>
   state === 'pending' ? JSON.stringify({ name, platform, created_at } satisfies Waiting) : APPROVED
 
 /** Returns what `storedDevice` stored of a device; null if the device does not wait. */

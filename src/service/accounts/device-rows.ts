@@ -16,6 +16,10 @@ type Row = Schema['devices']
 /** A pending device is deleted if it is not added to the key log within this time. */
 const WAITING_MS = 7 * 24 * 3_600_000
 
+/** Returns the state of a device with this approval time, as the API names it. */
+export const deviceState = (approvedAt: number | null): 'pending' | 'active' =>
+  approvedAt === null ? 'pending' : 'active'
+
 /** Returns the error for an account or device id that already exists. It reveals nothing else. */
 export const taken = (): AppError =>
   new AppError('conflict', 'This account or device is already enrolled. Create new keys and ids.')

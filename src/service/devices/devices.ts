@@ -8,11 +8,12 @@ import { timeAt } from '../../api/fields.ts'
 import type { Service } from '../../api/port.ts'
 import type { LoggedKeys } from '../../crypto/device-public-keys.ts'
 import { encodeBase64url } from '../../crypto/encoding/base64url.ts'
+import { ID_PREFIX } from '../../crypto/encoding/id.ts'
 import { thumbprint } from '../../crypto/jose/jwk.ts'
 import { entryHash } from '../../crypto/jose/jws.ts'
 import type { LoggedDevice } from '../../crypto/logs/key-log-ops.ts'
 import { AppError } from '../../errors.ts'
-import { approvedAt, unapprovedDevice } from '../accounts/device-rows.ts'
+import { approvedAt, deviceState, unapprovedDevice } from '../accounts/device-rows.ts'
 import { entriesOf, readKeyLog } from '../accounts/key-log-rows.ts'
 import { storedKeyLog } from '../accounts/stored-logs.ts'
 import type { ServiceContext } from '../context.ts'
@@ -20,8 +21,6 @@ import { pageRows } from '../db/collections.ts'
 import { deviceOf, notFound, requireId } from '../db/faults.ts'
 import type { Schema } from '../db/schema.ts'
 import { markChanged, transactionWithMarks } from '../db/sync-marks.ts'
-
-const PREFIX = 'dev_'
 
 const shownOf = (db: Kysely<Schema>, account: string) =>
   db
@@ -56,7 +55,7 @@ const idsIn = (device: LoggedDevice | undefined) =>
 
 export const devices = ({ db }: ServiceContext): Service['devices'] => ({
   list: async (page, { account, device }) => {
-    const rows = await pageRows(shownOf(db, account), page, PREFIX)
+    const rows = await pageRows(shownOf(db, account), page, ID_PREFIX.device)
     const logged = await loggedKeys(db, account)
     const items = rows.map(({ id, name, platform, keys, ...row }) => {
       const known = keys === null ? idsIn(logged?.get(id)) : idsOf(JSON.parse(keys) as LoggedKeys)
@@ -64,7 +63,7 @@ export const devices = ({ db }: ServiceContext): Service['devices'] => ({
         id,
         name,
         platform,
-        state: row.approved_at === null ? ('pending' as const) : ('active' as const),
+        state: deviceState(row.approved_at),
         current: id === device,
         last_seen_at: newestOf(row.last_seen_at, row.seen_before_at),
         key_ids: known,
@@ -75,7 +74,7 @@ export const devices = ({ db }: ServiceContext): Service['devices'] => ({
   },
 
   delete: async ({ id }, { account }) => {
-    requireId(PREFIX, id, 'device')
+    requireId(ID_PREFIX.device, id, 'device')
     const isDeclined = await transactionWithMarks(db, async (trx) => {
       const { numDeletedRows: deleted } = await trx
         .deleteFrom('devices')
@@ -122,7 +121,7 @@ function requireStored(changed: bigint, same: boolean): void {
  */
 export const pendingDevices = ({ db, now }: ServiceContext): Service['pendingDevices'] => {
   async function waiting(id: string, account: string) {
-    requireId('dev_', id, 'device')
+    requireId(ID_PREFIX.device, id, 'device')
     const device = await unapprovedDevice(db, { account, device: id }, now())
     if (device === null) throw notFound('device')
     return device

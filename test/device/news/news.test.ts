@@ -38,7 +38,7 @@ const LISTS = [
   'notifications.list',
   'exports.list',
   'context.read',
-  'devices.list',
+  'listedDevices.list',
 ]
 const WHOLE = [
   'changes.read',
@@ -251,6 +251,17 @@ describe('everything is read', () => {
     await timer(ada)
     assert.deepEqual(take(), WHOLE)
   })
+})
+
+it('an account server without the route for the list of devices is asked for it once', async (t) => {
+  const { ada, take } = await pair(
+    t,
+    instead('listedDevices', 'list', () => () => {
+      throw new AppError('no_such_route', 'There is no such route.')
+    }),
+  )
+  await timer(ada)
+  assert.deepEqual(take(), IDLE)
 })
 
 describe('a dishonest server that lists no change', () => {

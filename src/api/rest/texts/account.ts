@@ -74,7 +74,7 @@ export const accountTexts: Texts<
     begin: {
       summary: 'Begin to approve a device that waits',
       description:
-        'Both devices must run the approval at the same time: the new device by `countersignd login`. The attempt lasts 15 minutes, is only in the memory of this daemon, and ends an earlier attempt. At most five attempts in 24 hours are possible; an attempt counts when the new device has begun.',
+        'Only for the command line and a console of scope `full` (`countersignd open --full`), like the following steps: an API token gets 403 `forbidden`. Both devices must run the approval at the same time: the new device by `countersignd login`. The attempt lasts 15 minutes, is only in the memory of this daemon, and ends an earlier attempt. At most five attempts in 24 hours are possible; an attempt counts when the new device has begun.',
     },
     advance: {
       summary: 'Continue the approval of a device',
