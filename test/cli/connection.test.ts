@@ -200,6 +200,7 @@ describe('names of others in the output', () => {
     tag_ids: [],
     replaces: null,
     replaced_by: null,
+    suspended: null,
     secret_here: true,
     created_at: '',
     updated_at: '',
