@@ -44,6 +44,7 @@ export const EVENT_LINES: Readonly<Record<EventType, string | null>> = {
   'invitation.declined': 'invitation declined',
   'invitation.withdrawn': 'invitation withdrawn',
   'invitation.expired': 'invitation expired',
+  'first_contact.ended': 'first contact ended',
   'open_link_request.received': 'request received at an open link',
   'open_link_request.approved': 'request at an open link approved',
   'open_link_request.declined': 'request at an open link declined',

@@ -22,24 +22,32 @@ const replacedBy = derived(({ replacements }: State) => replacements.replaced())
 /**
  * Adds this device's data to connections.
  *
- * The data are the members' names, whether the device has the secret, and which connection replaces
- * a forked one.
+ * The data are the members' names, whether the device has the secret, why no words verify, and
+ * which connection replaces a forked one.
  */
 function allDecorated(
   connections: readonly Connection[],
   device: LocalDevice | null,
 ): Connection[] {
   if (device === null)
-    return connections.map((one) => ({ ...one, secret_here: false, replaced_by: null }))
+    return connections.map((one) => ({
+      ...one,
+      secret_here: false,
+      suspended: null,
+      replaced_by: null,
+    }))
   const named = membersNamer(device)
   const replaced = replacedBy(device.state)
-  return connections.map((connection) => ({
-    ...connection,
-    members: named(connection.members),
-    secret_here:
-      device.vault.has(connection.id) && hasEpoch(device.state.connections.get(connection.id)),
-    replaced_by: replaced.get(connection.id) ?? null,
-  }))
+  return connections.map((connection) => {
+    const row = device.state.connections.get(connection.id)
+    return {
+      ...connection,
+      members: named(connection.members),
+      secret_here: device.vault.has(connection.id) && hasEpoch(row),
+      suspended: row?.hold ?? null,
+      replaced_by: replaced.get(connection.id) ?? null,
+    }
+  })
 }
 
 /** Adds this device's data to one connection. */

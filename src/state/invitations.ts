@@ -1,6 +1,7 @@
 /** How accounts join connections: invites, invitations, consents and first contacts. */
 import type { DatabaseSync } from 'node:sqlite'
-import { statement } from '../storage/sqlite.ts'
+import { statement, transaction } from '../storage/sqlite.ts'
+import type { Append } from './events.ts'
 
 export interface PendingInvite {
   readonly connection: string
@@ -233,7 +234,7 @@ export interface FirstContactRow {
  * The rows are this device's first contacts and the attempts of other accounts. The vault keeps the
  * words sealed, and deletes them when the run ends.
  */
-export function firstContactRows(db: DatabaseSync) {
+export function firstContactRows(db: DatabaseSync, append: Append) {
   const put = statement(
     db,
     `insert into first_contacts (invitation, connection, role, peer, sid, state, reason, started_at, until)
@@ -264,7 +265,17 @@ export function firstContactRows(db: DatabaseSync) {
   return {
     put(row: FirstContactRow): void {
       const { invitation, connection, role, peer, sid, state, reason, started_at, until } = row
-      put.run(invitation, connection, role, peer, sid, state, reason, started_at, until)
+      transaction(db, () => {
+        const before = get.get(invitation)
+        put.run(invitation, connection, role, peer, sid, state, reason, started_at, until)
+        const isNews = before?.sid !== sid || before.state !== state
+        if (isNews && (state === 'confirmed' || state === 'failed'))
+          append('first_contact.ended', {
+            invitation_id: invitation,
+            connection_id: connection,
+            state,
+          })
+      })
     },
     get: (invitation: string): FirstContactRow | null => get.get(invitation),
     /** Returns all first contacts, newest first. */

@@ -71,7 +71,7 @@ export function openState(dir: string, log?: Log, now: () => number = Date.now) 
     listedInvitations: listedInvitationRows(db),
     listed: listedRows(db),
     copies: copyRows(db),
-    firstContacts: firstContactRows(db),
+    firstContacts: firstContactRows(db, append),
     consents: consentRows(db),
     names,
     profiles: profileRows(db, names),

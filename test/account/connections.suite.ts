@@ -47,6 +47,7 @@ export function connectionsSuite(accounts: () => Accounts): void {
         preset_id: null,
         replaces: null,
         replaced_by: null,
+        suspended: null,
         epoch: 1,
         secret_here: false,
         created_at: time(),

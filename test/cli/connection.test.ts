@@ -200,6 +200,7 @@ describe('names of others in the output', () => {
     tag_ids: [],
     replaces: null,
     replaced_by: null,
+    suspended: null,
     secret_here: true,
     created_at: '',
     updated_at: '',
@@ -233,9 +234,9 @@ describe('names of others in the output', () => {
       favorite: yes,
       create: yes,
       delete: async () => undefined,
+      rotate: yes,
     },
-    members: { add: approved, remove: async () => undefined },
-    rosters: { rotate: yes, role: yes },
+    members: { add: approved, remove: async () => undefined, role: yes },
     context: { read: async () => ({ user: { id: '' } }) },
     trustCards: {
       list: async () => ({

@@ -54,6 +54,14 @@ export const outcomes = (user: DeviceUser) =>
     return [state, reason]
   })
 
+/** Returns the states of the events that report the end of first contacts. */
+export const reportedEnds = ({ state }: DeviceUser): string[] =>
+  state.events
+    .after(0, 1000)
+    .flatMap(({ type, data }) =>
+      type === 'first_contact.ended' ? [(data as { state: string }).state] : [],
+    )
+
 /** Returns four other words of the list. */
 export const otherThan = (words: string) => {
   const others = [1, 2, 3, 4].map((index) => wordsAt([index])[0])

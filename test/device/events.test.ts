@@ -24,6 +24,7 @@ import { rejects } from '../rejects.ts'
 import { away, instead, refusing, type Between } from '../world/interceptor.ts'
 import { at, confirmAt } from '../world/requests.ts'
 import { type DeviceUser, connected, joinMembers, newWorld, worldOf } from '../world/world.ts'
+import { invited, typed } from './contacting.ts'
 import { enrolled } from './enrolled.ts'
 
 type Reported = [type: EventType, data: unknown]
@@ -309,6 +310,25 @@ describe('keys of followed accounts', () => {
   })
 })
 
+describe('first contacts', () => {
+  it('the end, with the result, before which the keys are confirmed', async (t) => {
+    const { ada, bob, connection, invitation, words } = await invited(t)
+    const ended = {
+      invitation_id: invitation.id,
+      connection_id: connection,
+      state: 'confirmed',
+    }
+    const events = await during(ada, () => typed(bob, invitation.id, words, ada))
+    assert.deepEqual(
+      events.filter(([type]) => /^(first_contact|trust\.confirmed)/.test(type)),
+      [
+        ['trust.confirmed', { user_id: bob.id, display_name: 'bob' }],
+        ['first_contact.ended', ended],
+      ],
+    )
+  })
+})
+
 describe('checks of words', () => {
   it('the outcome and the matches, without the words', async (t) => {
     const { ada, bob } = await worldOf(t, 'ada', 'bob')
@@ -441,7 +461,7 @@ describe('syncs', () => {
 describe('lists', () => {
   const [inv, con, req, lnk] = ['inv_', 'con_', 'req_', 'lnk_'].map((prefix) => newId(prefix, 1))
   const [ntf, exp, org] = ['ntf_', 'exp_', 'org_'].map((prefix) => newId(prefix, 1))
-  const invited = (direction: string, state: string) => ({
+  const listedAs = (direction: string, state: string) => ({
     [direction]: [{ id: inv, direction, connection_id: con, state }],
   })
   const none = { received: [], sent: [] }
@@ -474,11 +494,11 @@ describe('lists', () => {
       none,
       [
         [
-          { ...none, ...invited('received', 'pending') },
+          { ...none, ...listedAs('received', 'pending') },
           ['invitation.received', invitation('received')],
         ],
-        [{ ...none, ...invited('received', 'pending') }],
-        [{ ...none, ...invited('received', end) }, [`invitation.${end}`, invitation('received')]],
+        [{ ...none, ...listedAs('received', 'pending') }],
+        [{ ...none, ...listedAs('received', end) }, [`invitation.${end}`, invitation('received')]],
         [none],
       ],
     ]),
@@ -489,7 +509,7 @@ describe('lists', () => {
       none,
       [
         [
-          { ...none, ...invited('sent', 'declined') },
+          { ...none, ...listedAs('sent', 'declined') },
           ['invitation.sent', invitation('sent')],
           ['invitation.declined', invitation('sent')],
         ],

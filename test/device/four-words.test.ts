@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { approveByWords, makeWords } from '../../src/device/first-contacts/four-words.ts'
-import { began, invited, otherThan, outcomes, trusts, turn, typed, withSend } from './contacting.ts'
+import {
+  began,
+  invited,
+  otherThan,
+  outcomes,
+  reportedEnds,
+  trusts,
+  turn,
+  typed,
+  withSend,
+} from './contacting.ts'
 import { isIn, newWorld, verifies } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 
@@ -14,6 +24,7 @@ describe('two devices', () => {
     assert.equal(approved.state, 'approved')
     assert.deepEqual([trusts(ada, bob), trusts(bob, ada)], ['confirmed', 'confirmed'])
     assert.deepEqual([outcomes(ada), outcomes(bob)], [[['confirmed', null]], [['confirmed', null]]])
+    assert.deepEqual([reportedEnds(ada), reportedEnds(bob)], [['confirmed'], ['confirmed']])
     for (const [user, other] of [
       [ada, bob],
       [bob, ada],
@@ -64,6 +75,7 @@ describe('wrong words', () => {
     await rejects('invalid_state', wrong, { state: 'wrong_words' })
     assert.deepEqual([trusts(ada, bob), trusts(bob, ada)], ['none', 'none'])
     assert.deepEqual(outcomes(ada), [['failed', 'wrong_words']])
+    assert.deepEqual([reportedEnds(ada), reportedEnds(bob)], [['failed'], ['failed']])
     const { received } = await bob.account().invitations.list({})
     assert.equal(received[0]?.state, 'pending')
     await rejects('invalid_state', typed(bob, invitation.id, words, ada), { state: 'words_used' })

@@ -102,6 +102,7 @@ export function memoryRosters(ownerOf: (device: string) => string | undefined) {
       preset_id: null,
       replaces,
       replaced_by: null,
+      suspended: null,
       epoch,
       secret_here: false,
       created_at: timeAt(T0),

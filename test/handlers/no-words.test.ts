@@ -42,6 +42,7 @@ describe('after a member was reset', () => {
     const { world, ada, cy, id } = await three(t)
     const anew = await world.reset('bob')
     for (const user of [anew, ada, cy]) await user.sync()
+    assert.equal((await connections.read({ id }, at(cy))).suspended, 'rotation_pending')
     const there = `"countersignd trust confirm ${anew.id}" on a device of that owner.`
     const without = ` Without a confirmation, the other members get a new secret within ten minutes ("countersignd rotate ${id}" creates it now), and "bob" gets no secret.`
     assert.equal(
@@ -58,6 +59,7 @@ describe('after a member was reset', () => {
     world.later()
     assert(await verifies(anew, ada, id))
     assert(await verifies(cy, anew, id))
+    assert.equal((await connections.read({ id }, at(cy))).suspended, null)
   })
 
   it('followers confirm the keys on their own device, although an owner did', async (t) => {

@@ -26,6 +26,7 @@ const CONNECTION = {
   preset_id: null,
   replaces: null,
   replaced_by: null,
+  suspended: null,
   epoch: 1,
   secret_here: false,
   created_at: AT,

@@ -6,6 +6,7 @@
  */
 import * as v from 'valibot'
 import { Time, id, named } from '../fields.ts'
+import { Suspension } from '../rest/connections.ts'
 import { SyncReport } from '../rest/sync.ts'
 import { LoggedMatch, VerificationEntry } from '../rest/verify.ts'
 
@@ -57,7 +58,7 @@ export const EVENTS = {
   'connection.suspended': of('No words of a connection verify from now on.', {
     ...connection,
     reason: v.pipe(
-      v.picklist(['rotation_pending', 'roster_forked', 'ended']),
+      Suspension,
       v.description(
         'rotation_pending: until the connection has a new secret. roster_forked: the account server showed two histories. ended: an owner ended the connection.',
       ),
@@ -167,6 +168,16 @@ export const EVENTS = {
   'invitation.declined': of('The invited person declined.', invitation),
   'invitation.withdrawn': of('The inviter withdrew the invitation.', invitation),
   'invitation.expired': of('The invitation ended without an answer.', invitation),
+  'first_contact.ended': of('A first contact by four words ended.', {
+    invitation_id: invitation.invitation_id,
+    connection_id: invitation.connection_id,
+    state: v.pipe(
+      v.picklist(['confirmed', 'failed']),
+      v.description(
+        'confirmed: each side has confirmed the keys of the other side. `GET /api/v1/first-contacts` has the reason of a failure.',
+      ),
+    ),
+  }),
   'open_link_request.received': of('A person asked to connect, on an open link.', request),
   'open_link_request.approved': of('A request at an open link was approved.', request),
   'open_link_request.declined': of('A request at an open link was declined.', request),

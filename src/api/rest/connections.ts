@@ -65,6 +65,9 @@ export const Member = named(
 )
 export type Member = v.InferOutput<typeof Member>
 
+/** Why no words of a connection verify on a device. */
+export const Suspension = v.picklist(['rotation_pending', 'roster_forked', 'ended'])
+
 const STATES = ['pending', 'active', 'ended'] as const
 
 export const Connection = named(
@@ -97,6 +100,12 @@ export const Connection = named(
     ),
     epoch: v.pipe(v.number(), v.integer()),
     secret_here: v.pipe(v.boolean(), v.description('Whether this device has the secret.')),
+    suspended: v.pipe(
+      v.nullable(Suspension),
+      v.description(
+        'Why no words of the connection verify on this device, although it has the secret; null if they do. rotation_pending: until the connection has a new secret. roster_forked: the account server showed two histories. ended: an owner ended the connection.',
+      ),
+    ),
     created_at: Time,
     updated_at: Time,
   }),

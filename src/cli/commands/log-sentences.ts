@@ -129,6 +129,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> | null } = {
     '% withdrew the invitation',
   ),
   'invitation.expired': aboutInvitation('Invitation of % expired', 'Invitation by % expired'),
+  'first_contact.ended': ({ invitation_id: id, state }, names) =>
+    state === 'confirmed'
+      ? `Four words confirmed the keys of ${calledBy(names, id)}`
+      : `Four words confirmed nothing with ${calledBy(names, id)}`,
   'open_link_request.received': aboutRequest('received'),
   'open_link_request.approved': aboutRequest('approved'),
   'open_link_request.declined': aboutRequest('declined'),

@@ -12,6 +12,8 @@ export interface Resource<T> {
   readonly failure: ReadonlySignal<ApiFailure | null>
   /** Reads the data again. */
   readonly reload: () => Promise<void>
+  /** Changes the data as a write or an event has changed it at the daemon. */
+  change(by: (data: T) => T): void
 }
 
 /** Converts any error to one that can be shown. */
@@ -44,6 +46,11 @@ export function newResource<T>(read: () => Promise<T>): Resource<T> {
     reload: () => {
       isStale = true
       return (running ??= run())
+    },
+    change: (by) => {
+      if (data.value !== undefined) data.value = by(data.value)
+      // A reading that has begun may return the state before the change.
+      isStale = true
     },
   }
 }

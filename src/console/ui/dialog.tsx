@@ -18,9 +18,12 @@ export const Dialog = (of: {
   useLayoutEffect(() => {
     const before = document.activeElement
     dialog.current?.showModal()
-    // An element that the dialog replaced cannot get the focus back.
+    // Nothing else can have the focus while the dialog is in the document, and the element may be
+    // gone afterwards.
     return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
+      queueMicrotask(() => {
+        if (before instanceof HTMLElement && before.isConnected) before.focus()
+      })
     }
   }, [])
   return (

@@ -1,7 +1,8 @@
 /**
  * Connections as one member sees them: each member has its own name and favourite mark for a
- * connection. The server does not have the secret, so the device fills in `secret_here` and
- * `replaced_by`. For an account that is not a member, the connection does not exist.
+ * connection. The server does not have the secret, so the device fills in `secret_here`,
+ * `suspended` and `replaced_by`. For an account that is not a member, the connection does not
+ * exist.
  */
 import { type Kysely, type QueryCreator, sql } from 'kysely'
 import { pageOf } from '../../api/cursor.ts'
@@ -200,6 +201,7 @@ function resource(row: Row, account: string, parts: readonly Part[]): Connection
     replaced_by: null,
     epoch: row.epoch,
     secret_here: false,
+    suspended: null,
     created_at: timeAt(row.created_at),
     updated_at: timeAt(row.updated_at),
   }

@@ -8,7 +8,7 @@ export const connectionTexts: Texts<'connections' | 'members'> = {
       description:
         'Lists the connections in which you are a member, with their members and tags, and whether this device has the secret. `name_source` is the source of a member’s name; `self` means that only the member chose the name and you have not confirmed their keys.',
       onAccountServer:
-        'The account server returns `secret_here: false`, `replaced_by: null`, and names with `name_source: server`. The members are a hint: the roster decides. A device reads a connection again when its `updated_at` has changed.',
+        'The account server returns `secret_here: false`, `suspended: null`, `replaced_by: null`, and names with `name_source: server`. The members are a hint: the roster decides. A device reads a connection again when its `updated_at` has changed.',
       tool: {
         title: 'List connections',
         description:

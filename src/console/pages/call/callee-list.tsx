@@ -9,7 +9,7 @@ import { Loaded } from '../../ui/page.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { VirtualList } from '../../ui/virtual-list.tsx'
 
-const ROW_PX = 44
+const ROW_REM = 3
 
 const matching = (callees: readonly PersonToCall[], text: string): readonly PersonToCall[] => {
   const wanted = text.trim().toLocaleLowerCase()
@@ -38,7 +38,7 @@ const Found = ({ callees }: { readonly callees: readonly PersonToCall[] }) => {
       ) : (
         <VirtualList
           items={found}
-          rowHeight={ROW_PX}
+          rowHeight={ROW_REM}
           label={call.whoCalled}
           keyOf={({ id }) => id}
           row={({ id, kind, name, favorite }) => (

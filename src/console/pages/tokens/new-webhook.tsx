@@ -19,6 +19,7 @@ const FAMILIES: Readonly<Record<Family<Schemas['Event']['type']>, boolean>> = {
   connection: false,
   member: false,
   invitation: false,
+  first_contact: false,
   open_link_request: false,
   guest_code: false,
   trust: false,

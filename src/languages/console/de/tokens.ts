@@ -125,6 +125,7 @@ export default {
   sync: 'Abgleiche',
   token: 'Token',
   invitation: 'Einladungen',
+  first_contact: 'Erste Kontakte mit vier Wörtern',
   open_link_request: 'Anfragen auf Ihren öffentlichen Seiten',
   notification: 'Benachrichtigungen',
   export: 'Exporte',

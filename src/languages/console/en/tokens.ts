@@ -121,6 +121,7 @@ export default {
   sync: 'Syncs',
   token: 'Tokens',
   invitation: 'Invitations',
+  first_contact: 'First contacts by four words',
   open_link_request: 'Requests at your public pages',
   notification: 'Notifications',
   export: 'Exports',

@@ -1,0 +1,64 @@
+/** The newest checks of a person's words. */
+import type { Schemas } from '../../data/api.ts'
+import { now } from '../../data/clock.ts'
+import { hrefOf } from '../../shell/router.ts'
+import { messages, timeShort } from '../../text/text.tsx'
+import { TableBox } from '../../ui/table-box.tsx'
+import { Loaded } from '../../ui/page.tsx'
+import { Name } from '../../ui/person-name.tsx'
+import { useNewestChecks } from './people-data.ts'
+
+/** How many checks are shown. */
+const MOST = 10
+
+const OUTCOMES = {
+  verified: 'outcomeVerified',
+  echo: 'outcomeEcho',
+  inconclusive: 'outcomeInconclusive',
+  not_verified: 'outcomeNotVerified',
+} as const
+
+const isAbout = (id: string) => (match: Schemas['LoggedMatch']) =>
+  match.connection_id === id || match.guest_code_id === id
+
+/**
+ * Shows the checks.
+ * @param of the id of the connection or the guest code
+ */
+export const CheckHistory = ({ of: id }: { readonly of: string }) => {
+  const { people } = messages()
+  const checks = useNewestChecks()
+  return (
+    <section class="card">
+      <h2>{people.history}</h2>
+      <Loaded from={checks}>
+        {({ entries }) => {
+          const shown = entries.filter(({ matches }) => matches.some(isAbout(id))).slice(0, MOST)
+          return shown.length === 0 ? (
+            <p>{people.historyNone}</p>
+          ) : (
+            <TableBox
+              label={people.history}
+              heading={[people.historyWhen, people.historyResult, people.historySpeaker]}
+            >
+              {shown.map((entry) => (
+                <tr key={entry.id}>
+                  <td>
+                    <time dateTime={entry.at}>{timeShort(entry.at, now.value)}</time>
+                  </td>
+                  <td>{people[OUTCOMES[entry.outcome]]}</td>
+                  <td>
+                    <Name of={entry.matches.find(isAbout(id))?.display_name ?? ''} />
+                  </td>
+                </tr>
+              ))}
+            </TableBox>
+          )
+        }}
+      </Loaded>
+      <p>
+        <a href={hrefOf('log')}>{people.allChecks}</a>
+      </p>
+    </section>
+  )
+}
