@@ -24,7 +24,8 @@ const statusNow = signal<Schemas['Status'] | null>(null)
 /** The state of the daemon; null until it was read. */
 export const daemonStatus: ReadonlySignal<Schemas['Status'] | null> = statusNow
 
-async function readStatus(): Promise<void> {
+/** Reads the state of the daemon again. */
+export async function readStatus(): Promise<void> {
   if (sessionState.value !== 'open') return
   try {
     statusNow.value = await dataOf(api.GET('/api/v1/status'))
