@@ -15,7 +15,12 @@ export interface ConsoleUser {
   call(method: string, path: string, body?: unknown): Promise<any>
 }
 
-async function newUser(t: TestContext, server: TestDaemon, name: string): Promise<ConsoleUser> {
+/** Starts the daemon of a person who is signed in at an account server. */
+export async function newUser(
+  t: TestContext,
+  server: TestDaemon,
+  name: string,
+): Promise<ConsoleUser> {
   const daemon = await startDaemon({ SVC_BACKEND_URL: server.accountAddress })
   t.after(() => daemon.close())
   const email = `${name.toLowerCase()}@example.org`
