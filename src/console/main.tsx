@@ -1,8 +1,10 @@
 /** The entry point of the console. */
 import { render } from 'preact'
 import { followLiveEvents } from './data/live.ts'
+import { followNeeds } from './data/needs.ts'
 import { lockWhenIdle, sessionState, startSession } from './session/session.ts'
 import { App } from './shell/app.tsx'
+import { followDesktopNotices } from './shell/desktop-notices.ts'
 import { followStatus } from './shell/status.ts'
 import { loadLanguage } from './text/text.tsx'
 
@@ -13,5 +15,7 @@ render(<App />, root)
 if (sessionState.value === 'open') {
   lockWhenIdle()
   followStatus()
+  followNeeds()
+  followDesktopNotices()
   void followLiveEvents()
 }

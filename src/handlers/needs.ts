@@ -5,9 +5,13 @@
  * It is read from this device's own data, as the last sync left it, so it is known offline too.
  */
 import { inQuotes } from '../api/name-text.ts'
+import type { ChangedKeys, ForkedConnection } from '../api/rest/status.ts'
+import { nameOf } from '../device/names.ts'
+import type { LocalDevice } from '../device/device.ts'
 import { waitingDevices } from '../device/sync/waiting-devices.ts'
 import type { State } from '../state/state.ts'
 import { keyStatusOf } from '../state/trust.ts'
+import { namingOf } from './named.ts'
 
 /** Returns the number of a list's items in a state, with ids that have a beginning. */
 function listed({ listed: rows }: State, list: string, state: string, beginning = ''): number {
@@ -26,12 +30,28 @@ function waiting(state: State): string[] {
   return counted(devices.length, one, 'devices wait', 'for approval: countersignd device approve')
 }
 
+const changedAccounts = ({ trust }: State): string[] =>
+  trust
+    .all()
+    .filter((row) => keyStatusOf(row) === 'changed_unverified')
+    .map(({ account }) => account)
+
+/** Returns the people with changed keys that the user has not confirmed. */
+export const changedKeys = (device: Pick<LocalDevice, 'state' | 'identity'>): ChangedKeys[] =>
+  changedAccounts(device.state).map((user_id) => ({
+    user_id,
+    ...nameOf(namingOf(device), user_id, user_id),
+  }))
+
+/** Returns the connections with two histories, newest first. */
+export const forkedConnections = ({ connections, replacements }: State): ForkedConnection[] =>
+  connections.forked().map((one) => ({ ...one, replaced_by: replacements.inPlaceOf(one.id) }))
+
 /** Returns the sentences, the most urgent first. */
 export function needsOf(state: State): string[] {
-  const changed = state.trust.all().filter((row) => keyStatusOf(row) === 'changed_unverified')
   return [
     ...counted(
-      changed.length,
+      changedAccounts(state).length,
       'A person you follow has',
       'people you follow have',
       'other keys than before. Compare the safety number: countersignd trust list',
@@ -39,7 +59,7 @@ export function needsOf(state: State): string[] {
     ...state.connections
       .forked()
       .map(
-        (name) =>
+        ({ name }) =>
           `The account server showed two histories of ${inQuotes(name)}. Its words prove nothing now: countersignd connection list`,
       ),
     ...waiting(state),

@@ -16,7 +16,7 @@ import { lastBackupAt } from '../state/last-backup.ts'
 import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 import { type HandlerContext, type Handlers, noDevice } from './context.ts'
-import { needsOf } from './needs.ts'
+import { changedKeys, forkedConnections, needsOf } from './needs.ts'
 
 export const health: Handlers['health'] = {
   read: async (_input, { home }) => ({
@@ -85,6 +85,8 @@ const nothingOfDevice = {
   needs_you: [],
   notices: [],
   waiting_devices: [],
+  changed_keys: [],
+  forked_connections: [],
 }
 
 /**
@@ -166,6 +168,8 @@ function ofDevice(device: LocalDevice, refused: string | null, backend: string):
     display_name: nameToSign(state),
     clock: device.readClock(),
     last_backup_at: lastBackupAt(state),
+    changed_keys: changedKeys(device),
+    forked_connections: forkedConnections(state),
     summary: refused ?? (warning === null ? signedIn : `${signedIn} ${warning}`),
   }
 }

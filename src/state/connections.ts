@@ -70,9 +70,9 @@ export function connectionRows(
     db,
     `select id from connections where hold = 'rotation_pending'`,
   )
-  const forked = statement<{ name: string }>(
+  const forked = statement<{ id: string; name: string }>(
     db,
-    `select name from connections where hold = 'roster_forked' order by id desc`,
+    `select id, name from connections where hold = 'roster_forked' order by id desc`,
   )
   const hold = statement<{ id: string; name: string }>(
     db,
@@ -161,8 +161,8 @@ export function connectionRows(
     ids: (): string[] => ids.all().map(({ id }) => id),
     /** Returns the ids of the connections that need a new secret. */
     pending: (): string[] => pending.all().map(({ id }) => id),
-    /** Returns the names of the connections with two histories, newest first. */
-    forked: (): string[] => forked.all().map(({ name }) => name),
+    /** Returns the ids and names of the connections with two histories, newest first. */
+    forked: (): { id: string; name: string }[] => forked.all(),
     /**
      * Suspends all connections that are not yet suspended. Returns the ids of those it suspended.
      */

@@ -25,6 +25,8 @@ const STATUS = {
   last_backup_at: null,
   public_url: 'https://accounts.example.org',
   reachable: 'network',
+  changed_keys: [],
+  forked_connections: [],
   last_error: null,
   next_sync_at: null,
   api: 'http://127.0.0.1:19821',

@@ -52,6 +52,32 @@ test('the session of a console', { skip }, async (t) => {
     await page.context().close()
   })
 
+  await t.test('a page that is loaded late does not replace the one chosen since', async () => {
+    const page = await browser.open(address, { at: '#/devices' })
+    await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
+    let release = () => {}
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route('**/console/call-page.*', async (route) => {
+      await isReleased
+      return route.continue()
+    })
+    const loading = page.waitForRequest('**/console/call-page.*')
+    await page.goto(`${address}/`)
+    await loading
+    await page.goto(`${address}/#/devices`)
+    await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
+    const loaded = page.waitForResponse('**/console/call-page.*')
+    release()
+    await (await loaded).finished()
+    // The module is in the browser: its import is resolved before this one.
+    await page.evaluate(`import('/console/' + performance.getEntriesByType('resource')
+      .map(({ name }) => name).find((name) => name.includes('call-page')).split('/').at(-1))`)
+    assert.equal(await page.locator('h1').innerText(), 'Devices')
+    await page.context().close()
+  })
+
   await t.test('a used code opens nothing', async () => {
     const code = await consoleCode(address)
     const first = await browser.open(address)

@@ -15,7 +15,12 @@ export interface ConsoleUser {
   call(method: string, path: string, body?: unknown): Promise<any>
 }
 
-async function newUser(t: TestContext, server: TestDaemon, name: string): Promise<ConsoleUser> {
+/** Starts the daemon of a person who is signed in at an account server. */
+export async function newUser(
+  t: TestContext,
+  server: TestDaemon,
+  name: string,
+): Promise<ConsoleUser> {
   const daemon = await startDaemon({ SVC_BACKEND_URL: server.accountAddress })
   t.after(() => daemon.close())
   const email = `${name.toLowerCase()}@example.org`
@@ -32,10 +37,11 @@ async function newUser(t: TestContext, server: TestDaemon, name: string): Promis
 
 /** Starts an account server on PostgreSQL, and the daemons of Ann and Ben. */
 export async function twoUsers(t: TestContext) {
-  const server = await startDaemon({ SVC_DATABASE_URL: await newDatabase() })
+  const databaseUrl = await newDatabase()
+  const server = await startDaemon({ SVC_DATABASE_URL: databaseUrl })
   t.after(() => server.close())
   const [ann, ben] = [await newUser(t, server, 'Ann'), await newUser(t, server, 'Ben')]
-  return { server, ann, ben }
+  return { server, databaseUrl, ann, ben }
 }
 
 /** Connects two people. Returns the id of the connection when both have words for it. */

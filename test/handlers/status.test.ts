@@ -143,6 +143,27 @@ it('the status lists what needs the user, until it is done', async (t) => {
   assert.match((await needs()).join(), /A person you follow has other keys.*trust list/)
 })
 
+it('the status names the people with changed keys and the connections with two histories', async (t) => {
+  const { world, ada, bob } = await worldOf(t, 'ada', 'bob')
+  const id = await connected(ada, bob, 'Bank')
+  const found = async () => {
+    const { changed_keys, forked_connections } = await status.read({}, at(bob))
+    return { changed_keys, forked_connections }
+  }
+  await trustCards.create({ body: { user_id: ada.id } }, at(bob))
+  assert.deepEqual(await found(), { changed_keys: [], forked_connections: [] })
+  bob.state.connections.holdAll('roster_forked')
+  const { name } = bob.state.connections.get(id) ?? assert.fail()
+  assert.deepEqual((await found()).forked_connections, [{ id, name, replaced_by: null }])
+  await world.reset('ada')
+  world.later(61)
+  await bob.sync()
+  const { changed_keys } = await found()
+  const [card] = (await trustCards.list({ limit: 1 }, at(bob))).items
+  const { user_id, display_name, name_source, name_marks } = card ?? assert.fail()
+  assert.deepEqual(changed_keys, [{ user_id, display_name, name_source, name_marks }])
+})
+
 it('the status has the devices that wait for approval, until they are approved or declined', async (t) => {
   const world = await newWorld(t)
   const ada = await world.person('ada')

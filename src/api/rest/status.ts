@@ -1,8 +1,9 @@
 import * as v from 'valibot'
-import { Time, named } from '../fields.ts'
+import { Time, id, named } from '../fields.ts'
 import { Reachable } from '../reachable.ts'
 import type { Routes } from '../route.ts'
 import { Device } from './account.ts'
+import { namedEntries } from './names.ts'
 
 export const StreamState = v.object({
   state: v.pipe(
@@ -29,9 +30,21 @@ const Waiting = v.object({
 })
 
 /** A device of the account that another one can approve. */
-const { id, name, platform, created_at } = Device.entries
-const WaitingDevice = v.object({ id, name, platform, created_at })
+const { name, platform, created_at } = Device.entries
+const WaitingDevice = v.object({ id: Device.entries.id, name, platform, created_at })
 export type WaitingDevice = v.InferOutput<typeof WaitingDevice>
+
+/** A followed account with other keys than before. */
+const ChangedKeys = v.object({ user_id: id('acc_'), ...namedEntries })
+export type ChangedKeys = v.InferOutput<typeof ChangedKeys>
+
+/** A connection with two histories. */
+const ForkedConnection = v.object({
+  id: id('con_'),
+  name: v.string(),
+  replaced_by: v.nullable(id('con_')),
+})
+export type ForkedConnection = v.InferOutput<typeof ForkedConnection>
 
 const LastError = v.object({ at: Time, message: v.string() })
 
@@ -106,6 +119,18 @@ export const Status = named(
       v.array(WaitingDevice),
       v.description(
         'The devices of the account that wait for approval, as of the last sync, the longest wait first. To decide: `/api/v1/devices/{id}/approval`, or `DELETE /api/v1/devices/{id}`.',
+      ),
+    ),
+    changed_keys: v.pipe(
+      v.array(ChangedKeys),
+      v.description(
+        'The people you follow who have other keys than before, until you confirm these. To decide: `PATCH /api/v1/trust-cards/{id}`.',
+      ),
+    ),
+    forked_connections: v.pipe(
+      v.array(ForkedConnection),
+      v.description(
+        'The connections of which the account server showed two histories, newest first. Their words prove nothing. `replaced_by` is the connection that replaces it, as far as this device knows.',
       ),
     ),
     last_error: v.pipe(

@@ -25,6 +25,16 @@ export const awaySince: ReadonlySignal<number | null> = awayNow
 
 const listeners = new Set<(event: LiveEvent) => void>()
 
+let open: () => void = () => undefined
+
+/**
+ * Resolves when the first stream is open, or could not be opened. An event before that is missed,
+ * so data is read afterwards. The first request also gets the nonce for the others.
+ */
+export const firstStreamOpen: Promise<void> = new Promise((resolve) => {
+  open = resolve
+})
+
 /** Calls `listener` for every event. Returns a function that ends this. */
 export function onLiveEvent(listener: (event: LiveEvent) => void): () => void {
   listeners.add(listener)
@@ -71,6 +81,7 @@ async function readStream(): Promise<void> {
   if (!answer.ok || answer.body === null) throw new TypeError('There is no stream.')
   const wasAway = awayNow.value !== null
   awayNow.value = null
+  open()
   if (wasAway) announce(EVERYTHING)
   for await (const text of eventsIn(answer.body)) {
     const event = JSON.parse(text) as LiveEvent
@@ -93,6 +104,7 @@ export async function followLiveEvents(): Promise<void> {
       pause = RETRY_MS.least
     } catch {
       awayNow.value ??= daemonNow()
+      open()
     }
     if (sessionState.value !== 'open') return
     await wait(pause)

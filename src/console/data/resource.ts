@@ -2,7 +2,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { ApiFailure } from './api.ts'
-import { isOfType, onLiveEvent } from './live.ts'
+import { firstStreamOpen, isOfType, onLiveEvent } from './live.ts'
 
 /** Data with the state of its reading. */
 export interface Resource<T> {
@@ -29,6 +29,7 @@ export function newResource<T>(read: () => Promise<T>): Resource<T> {
   let running: Promise<void> | null = null
   let isStale = false
   async function run(): Promise<void> {
+    await firstStreamOpen
     do {
       isStale = false
       try {

@@ -1,8 +1,8 @@
-/** How many things need the user, for the navigation and the title. */
+/** How many things need the user, for the navigation and the titles of pages. */
 import { computed, type ReadonlySignal } from '@preact/signals'
-import { daemonStatus } from './status.ts'
+import { countOf, needs } from '../data/needs.ts'
 
-/** The number of things that need the user, as the daemon counts them. */
-export const needsCount: ReadonlySignal<number> = computed(
-  () => daemonStatus.value?.needs_you.length ?? 0,
+/** The number of things that need the user; 0 until they were read. */
+export const needsCount: ReadonlySignal<number> = computed(() =>
+  needs.value === null ? 0 : countOf(needs.value),
 )

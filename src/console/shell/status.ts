@@ -1,7 +1,7 @@
 /** The state of the daemon and its account, which several pages show. */
 import { signal, type ReadonlySignal } from '@preact/signals'
 import { api, dataOf, type Schemas } from '../data/api.ts'
-import { isOfType, onLiveEvent } from '../data/live.ts'
+import { firstStreamOpen, isOfType, onLiveEvent } from '../data/live.ts'
 import { sessionState } from '../session/session.ts'
 
 /** How often the state is read without an event, in milliseconds. */
@@ -24,7 +24,9 @@ const statusNow = signal<Schemas['Status'] | null>(null)
 /** The state of the daemon; null until it was read. */
 export const daemonStatus: ReadonlySignal<Schemas['Status'] | null> = statusNow
 
-async function readStatus(): Promise<void> {
+/** Reads the state of the daemon again. */
+export async function readStatus(): Promise<void> {
+  await firstStreamOpen
   if (sessionState.value !== 'open') return
   try {
     statusNow.value = await dataOf(api.GET('/api/v1/status'))

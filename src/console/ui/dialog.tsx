@@ -16,14 +16,11 @@ export const Dialog = (of: {
   const id = useId()
   // Before the next key of the user: otherwise it would reach the element behind the dialog.
   useLayoutEffect(() => {
-    const before = document.activeElement
-    dialog.current?.showModal()
-    // Nothing else can have the focus while the dialog is in the document, and the element may be
-    // gone afterwards.
+    const element = dialog.current
+    element?.showModal()
+    // A closed dialog returns the focus. While it is open, nothing behind it can have the focus.
     return () => {
-      queueMicrotask(() => {
-        if (before instanceof HTMLElement && before.isConnected) before.focus()
-      })
+      element?.close()
     }
   }, [])
   return (

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { now } from '../data/clock.ts'
 import type { Resource } from '../data/resource.ts'
+import { needsCount } from '../shell/needs-count.ts'
 import { messages, filled, timeShort } from '../text/text.tsx'
 import { FailureNotice } from './failure.tsx'
 
@@ -21,9 +22,10 @@ export const PageFrame = (of: {
     if (active === null || active === document.body || active.closest('nav') !== null)
       heading.current?.focus()
   }, [])
+  const count = needsCount.value
   useEffect(() => {
-    document.title = `${of.title} – Countersign`
-  }, [of.title])
+    document.title = `${count > 0 ? `(${count}) ` : ''}${of.title} – Countersign`
+  }, [of.title, count])
   return (
     <>
       <header class="head">
