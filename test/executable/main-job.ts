@@ -45,6 +45,12 @@ export async function mainJob(stage: Stage): Promise<void> {
   assert(scripts.length > 0, page.text)
   for (const path of scripts)
     assert.equal((await ask(daemon.accountAddress, 'GET', path)).status, 200, path)
+  const console = await ask(address, 'GET', '/', { headers: { Accept: 'text/html' } })
+  const modules = [...console.text.matchAll(/"(\/console\/[^"]+)":"sha256-/g)].map(
+    (found) => found[1]!,
+  )
+  assert(modules.length > 10, console.text)
+  for (const path of modules) assert.equal((await ask(address, 'GET', path)).status, 200, path)
   const { tools } = await call('GET /api/v1/tools')
   assert(tools.length > 100)
   const { message } = await call('POST /api/v1/chat', { message: 'What is a stamp?' })
