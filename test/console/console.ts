@@ -104,19 +104,17 @@ export async function assertFaultless(page: Page): Promise<void> {
     await page.setViewportSize({ width, height: 800 })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
   }
-  for (const [width, colorScheme] of [
-    [360, 'light'],
-    [360, 'dark'],
-    [1280, 'light'],
-  ] as const) {
-    await page.setViewportSize({ width, height: 800 })
+  await page.setViewportSize({ width: 360, height: 800 })
+  for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    // In dark, only the contrast can differ.
+    const rules = colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {}
     const { violations } = await page.evaluate<AxeResults>(
-      `axe.run(document, { resultTypes: ['violations'] })`,
+      `axe.run(document, ${JSON.stringify({ ...rules, resultTypes: ['violations'] })})`,
     )
     const faults = violations.flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`),
     )
-    assert.deepEqual(faults, [], `${colorScheme} at ${width}`)
+    assert.deepEqual(faults, [], colorScheme)
   }
 }
