@@ -51,4 +51,36 @@ test('values of a dishonest account server', { skip }, async (t) => {
       assert.match(title!, /^It is Ann \(calls itself Ann\s*another contact has this name\)\.$/)
     },
   )
+
+  await t.test(
+    'an address that is not percent-encoded text is a page that is missing',
+    async () => {
+      await page.goto(`${daemon.address}/#/%E0`)
+      await page.locator('h1', { hasText: 'There is no such page' }).waitFor()
+      await page.goto(`${daemon.address}/#/settings`)
+      await page.locator('h1', { hasText: 'Settings' }).waitFor()
+    },
+  )
+
+  await t.test(
+    'a page that cannot show a value is replaced by a message, and others work',
+    async () => {
+      const notification = {
+        id: `ntf_${'0'.repeat(26)}`,
+        kind: 'x',
+        title: 'title',
+        body: 'body',
+        data: { connection_id: '\ud800' },
+        read: false,
+        created_at: '2026-01-01T00:00:00+02',
+      }
+      await answers(page, '/api/v1/notifications?*', { items: [notification], next_cursor: null })
+      await page.goto(`${daemon.address}/#/needs`)
+      await page.reload()
+      await page.locator('[role=alert]', { hasText: 'could not be shown' }).waitFor()
+      assert.match(String((browser.messages as string[]).splice(0)), /RangeError/)
+      await page.locator('nav a', { hasText: 'Settings' }).click()
+      await page.locator('h1', { hasText: 'Settings' }).waitFor()
+    },
+  )
 })
