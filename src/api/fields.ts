@@ -29,6 +29,8 @@ export const holderId = v.pipe(
 export const Time = v.pipe(
   v.string(),
   v.isoTimestamp(),
+  // The form above allows an offset without minutes, which is no time in RFC 3339.
+  v.check((text) => !Number.isNaN(Date.parse(text)), 'Expected a time.'),
   v.description('A time in UTC with milliseconds (RFC 3339).'),
 )
 

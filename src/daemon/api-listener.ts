@@ -59,7 +59,8 @@ export function listenForApi(
       address = urlOf(bind, actualPort)
       return {
         hosts: hostsOf(bind, actualPort),
-        navigable: /^\/(?:api\/v1\/docs)?$/,
+        // The file of `countersignd open` is a page of another site.
+        navigable: /^\/(?:api\/v1\/docs|console\/open\/\w+)?$/,
         tokenPaths: TOKEN_PATHS,
         pagePath: consoleTable.consoleSession.create.path,
         peerAllowed: peerCheck(tokenUsers),

@@ -48,21 +48,32 @@ export function startingPlace(rows: EventRows, since: string | undefined): Place
 }
 
 /**
+ * Returns a function that returns whether a caller may read events of organisations. The scope of a
+ * console becomes less while it reads.
+ */
+const isFullNow = (caller: Caller, tokens: Pick<Home['tokens'], 'scopeOf'>) => (): boolean =>
+  isGranted(caller.token === null ? caller.scope : (tokens.scopeOf(caller.token) ?? 'read'), 'full')
+
+/**
  * Returns whether a reader wants events of a type. Without `full`, it gets none of organisations.
  * @throws AppError `validation_failed` for an unknown type, `insufficient_scope` if the types name
  *   those of organisations and the caller may not read them
  */
-function wantedBy(caller: Caller, types: string | undefined): (type: string) => boolean {
-  const isFull = isGranted(caller.scope, 'full')
-  if (types === undefined) return (type) => isFull || !isOfOrganisation(type)
+function wantedBy(
+  caller: Caller,
+  types: string | undefined,
+  isFull: () => boolean,
+): (type: string) => boolean {
+  const mayRead = (type: string) => !isOfOrganisation(type) || isFull()
+  if (types === undefined) return mayRead
   const wanted = new Set<string>()
   for (const one of types.split(',')) {
     const matches = typesMatching(one)
     if (matches.length === 0) throw invalid('query', [{ path: 'types', message: noSuchType(one) }])
     for (const type of matches) wanted.add(type)
   }
-  if (!isFull && [...wanted].some(isOfOrganisation)) throw orgEventsRefused(caller.scope)
-  return (type) => wanted.has(type)
+  if (![...wanted].every(mayRead)) throw orgEventsRefused(caller.scope)
+  return (type) => wanted.has(type) && mayRead(type)
 }
 
 const readersOf = new WeakMap<Home, EventReaders>()
@@ -96,7 +107,7 @@ export const events: Handlers['events'] = {
     const reader = {
       owner: caller.token ?? 'command line',
       isAllowed: accessOf(context),
-      wants: wantedBy(caller, types),
+      wants: wantedBy(caller, types, isFullNow(caller, home.tokens)),
       from: startingPlace(home.events, context.header('last-event-id') || since),
     }
     if (wait === undefined) return { type: EVENT_STREAM, body: readers(home).stream(reader) }

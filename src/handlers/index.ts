@@ -93,9 +93,10 @@ export const docsAnswers = lazily<DocsHandlers>(docsTable, ['daemon'], {
   docsFiles: async () => (await import('./docs/docs-files.ts')).files,
 })
 
-/** The console's way in and its files. Its page is the start page (`docs/home.ts`). */
+/** The console's way in and its files. Its page is also the start page (`docs/home.ts`). */
 export const consoleAnswers = lazily<ConsoleHandlers>(consoleTable, ['daemon'], {
   consoleCodes: async () => (await import('./console/session.ts')).consoleCodes,
   consoleSession: async () => (await import('./console/session.ts')).consoleSession,
+  consoleEntry: async () => (await import('./console/files.ts')).consoleEntry,
   consoleFiles: async () => (await import('./console/files.ts')).consoleFiles,
 })

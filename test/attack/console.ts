@@ -10,7 +10,7 @@ const { path: EXCHANGE } = consoleTable.consoleSession.create
 const isExchange = ({ listener, path, method }: Target) =>
   listener === 'api' && path === EXCHANGE && method === 'POST'
 const isStart = ({ listener, path, method }: Target) =>
-  listener === 'api' && path === '/' && method === 'GET'
+  listener === 'api' && (path === '/' || path.startsWith('/console/open/')) && method === 'GET'
 
 /** A code in the right form. */
 const GUESS = 'x'.repeat(43)
@@ -55,7 +55,7 @@ export const consoleAttacks: readonly Attack[] = [
     shots: (target, scene) => [
       {
         bytes: requestTo(target, scene, {
-          path: `/?k=${GUESS}`,
+          path: `${target.path}?k=${GUESS}`,
           lines: ['Accept: text/html', 'Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: navigate'],
         }),
         want: /^200$/,

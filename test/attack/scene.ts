@@ -65,7 +65,7 @@ const holder = (
 
 /** Routes that list resources or return one. */
 const LASTING =
-  /^\/api\/v1\/(?!health|docs|doctor|openapi|status|sync|tools|verification-log|trust\/metrics|org\/activity|.*(suggest|analytics))[^{]+$/
+  /^\/api\/v1\/(?!audit|health|docs|doctor|openapi|status|sync|tools|verification-log|trust\/metrics|org\/activity|.*(suggest|analytics))[^{]+$/
 
 /** Members of resources that change when they are read. */
 const VOLATILE =

@@ -78,7 +78,9 @@ async function listener(which: Listener, table: Table, weak: Weakness) {
     rules: (port) => ({
       hosts: hostsOf('127.0.0.1', port),
       navigable:
-        which === 'api' ? /^\/(?:api\/v1\/docs)?$/ : /^\/(?:(?:[gos]|confirm|exports)\/[\w-]+)?$/,
+        which === 'api'
+          ? /^\/(?:api\/v1\/docs|console\/open\/\w+)?$/
+          : /^\/(?:(?:[gos]|confirm|exports)\/[\w-]+)?$/,
       tokenPaths: which === 'api' ? ['/api/v1/token', '/console/v1/codes'] : [],
       pagePath: which === 'api' ? '/console/v1/session' : null,
       peerAllowed: () => true,

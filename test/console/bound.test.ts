@@ -1,7 +1,7 @@
 /** Tests tokens of consoles: a stolen one is worth nothing, and a console ends when it should. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { globalAgent, request } from 'node:http'
+import { globalAgent, type IncomingMessage, request } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
@@ -25,6 +25,28 @@ const sendWith = (method: string, path: string, token: string, proof: string) =>
 function refused(answer: Answer, challenge: RegExp): void {
   assert.deepEqual([answer.status, errorIn(answer)], [401, 'invalid_token'])
   assert.match(challengeIn(answer), challenge)
+}
+
+/** Opens the stream of events of a console. */
+async function eventsFor(at: TestDaemon, page: Page, token: string): Promise<IncomingMessage> {
+  const { hostname, port } = new URL(at.address)
+  const path = '/api/v1/events'
+  await page.send('GET', STATUS)
+  const stream = request({
+    hostname,
+    port,
+    path,
+    headers: {
+      ...ownHeaders(at.address),
+      Accept: 'text/event-stream',
+      Authorization: `DPoP ${token}`,
+      DPoP: await page.proof('GET', path, token),
+    },
+  })
+  stream.end()
+  const [answer] = (await once(stream, 'response')) as [IncomingMessage]
+  assert.equal(answer.statusCode, 200)
+  return answer
 }
 
 describe('a console’s token', () => {
@@ -116,29 +138,41 @@ describe('a console’s token', () => {
   it('is refused from the next request on after it was revoked, and its events end', async () => {
     const page = newPage(daemon)
     const { id, token } = await page.open()
-    const { hostname, port } = new URL(daemon.address)
-    const path = '/api/v1/events'
-    await page.send('GET', STATUS)
-    const stream = request({
-      hostname,
-      port,
-      path,
-      headers: {
-        ...ownHeaders(daemon.address),
-        Accept: 'text/event-stream',
-        Authorization: `DPoP ${token}`,
-        DPoP: await page.proof('GET', path, token),
-      },
-    })
-    stream.end()
-    const [answer] = await once(stream, 'response')
-    assert.equal(answer.statusCode, 200)
+    const answer = await eventsFor(daemon, page, token)
     answer.resume()
     const ended = once(answer, 'end')
     await daemon.request('DELETE', `/api/v1/api-tokens/${id}`, { token: daemon.owner() })
     refused(await page.send('GET', STATUS), /^DPoP error="invalid_token"/)
     await ended
   })
+})
+
+it('events of organisations end with the scope full', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  const timed = await startDaemon()
+  t.after(() => timed.close())
+  const page = newPage(timed)
+  const { token } = await page.open('full')
+  const answer = await eventsFor(timed, page, token)
+  const owner = timed.owner()
+  const send = async (method: string, path: string, body?: object) => {
+    const { status, json, text } = await timed.request(method, path, { token: owner, body })
+    assert(status < 300, text)
+    return json
+  }
+  await send('POST', '/api/v1/sync')
+  const { since } = (await send('GET', '/api/v1/events?wait=0')) as { since: string }
+  t.mock.timers.setTime(Date.now() + 16 * 60_000)
+  await send('POST', '/api/v1/org', { name: 'Acme' })
+  const joined = await send('GET', `/api/v1/events?types=org.joined&since=${since}&wait=60`)
+  assert.equal((joined as { items: unknown[] }).items.length, 1)
+  await send('POST', '/api/v1/api-tokens', { name: 'later', scope: 'read' })
+  let read = ''
+  for await (const chunk of answer) {
+    read += String(chunk)
+    if (read.includes('token.created')) break
+  }
+  assert(!read.includes('org.joined'), read)
 })
 
 it('an unbound token is rejected with a proof', async () => {

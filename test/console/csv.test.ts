@@ -12,8 +12,14 @@ const CELLS: readonly (readonly [cell: string, saved: string])[] = [
   ['+49 30 1', "'+49 30 1"],
   ['-2', "'-2"],
   ['@SUM(A1)', "'@SUM(A1)"],
-  ['\t=1+1', '"\'\t=1+1"'],
-  ['\r=1+1', '"\'\r=1+1"'],
+  ['\t=1+1', '"\'\t\'=1+1"'],
+  ['\r=1+1', '"\'\r\'=1+1"'],
+  // Where the list separator is a semicolon, a cell begins after it, also in quotation marks.
+  ['Ada;=1+1', '"Ada;\'=1+1"'],
+  ['Ada; @SUM(A1);-2', '"Ada; \'@SUM(A1);\'-2"'],
+  ['Ada\n=1+1', '"Ada\n\'=1+1"'],
+  ['Ada\t+1', '"Ada\t\'+1"'],
+  ['a-b=c; d', '"a-b=c; d"'],
   ['=HYPERLINK("x";"y")', '"\'=HYPERLINK(""x"";""y"")"'],
 ]
 

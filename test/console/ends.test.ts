@@ -158,6 +158,14 @@ it('the page of a code is deleted when no code is open any more', async () => {
   assert.equal(dropped, 1)
 })
 
+it('only the ten newest codes are open', async () => {
+  const key = signingKeyFrom(randomBytes(32))
+  const codes = Array.from({ length: 11 }, () => access.createCode('read').code)
+  await rejects('forbidden', exchange(codes[0]!, key))
+  for (const code of codes.slice(1)) await exchange(code, key)
+  assert.equal(dropped, 1)
+})
+
 it('a proof is not accepted again while its nonce is', async () => {
   clock = Date.UTC(2026, 0, 2, 3, 5, 30)
   const key = signingKeyFrom(randomBytes(32))

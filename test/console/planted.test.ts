@@ -1,17 +1,24 @@
 /**
- * Another program used the port before the daemon, and left a page or a service worker in the
- * browser. Their origin is that of the console.
+ * Another program used the port before the daemon, and left a page, a cached page or a service
+ * worker in the browser. Their origin is that of the console.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { test, type TestContext } from 'node:test'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import { consoleUrl } from '../../src/cli/console/page.ts'
 import { startDaemon } from '../daemon.ts'
 import { freePort } from '../free-port.ts'
 import { skip } from '../pages/browser.ts'
 import { until } from '../until.ts'
 import { consoleCode } from './console.ts'
+
+/** Header fields with which a browser uses a stored page for every query, without a request. */
+const CACHED = {
+  'Cache-Control': 'public, max-age=31536000, immutable',
+  'No-Vary-Search': 'params',
+}
 
 /** A page that takes the code from its address, exchanges it for a token, and uses the token. */
 const THIEF = `<!doctype html><title>thief</title><h1>Countersign</h1><script>
@@ -48,12 +55,20 @@ addEventListener('fetch', (event) => {
     event.respondWith(new Response(${JSON.stringify(THIEF)}, { headers: { 'Content-Type': 'text/html' } }))
 })`
 
-/** Serves the thief on a port while a browser visits it; then a daemon starts on that port. */
-async function planted(t: TestContext, visit: (page: Page, address: string) => Promise<void>) {
+/**
+ * Serves the thief on a port while a browser visits it; then a daemon starts on that port.
+ * @param headers of the thief's answers
+ */
+async function planted(
+  t: TestContext,
+  visit: (page: Page, address: string) => Promise<void>,
+  headers: Readonly<Record<string, string>> = {},
+) {
   const port = await freePort()
   const address = `http://127.0.0.1:${port}`
   const squatter = createServer(({ url }, res) => {
-    res.setHeader('Content-Type', url === '/worker.js' ? 'text/javascript' : 'text/html')
+    const type = url === '/worker.js' ? 'text/javascript' : 'text/html'
+    res.writeHead(200, { 'Content-Type': type, ...headers })
     res.end(url === '/worker.js' ? WORKER : THIEF)
   }).listen(port, '127.0.0.1')
   await once(squatter, 'listening')
@@ -129,5 +144,22 @@ test('a service worker of another program answers the navigation', { skip }, asy
       return (await next.title()) !== 'thief'
     })
     await next.locator('nav').waitFor()
+  })
+})
+
+test('a page of another program is in the cache', { skip }, async (t) => {
+  const { context, address, old } = await planted(t, async () => undefined, CACHED)
+  await old.close()
+  const page = await context.newPage()
+  await page.goto(address)
+  assert.equal(await page.title(), 'thief')
+  await t.test('the link to the console opens the page of the daemon', async () => {
+    await page.goto(consoleUrl({ address, code: await consoleCode(address) }))
+    await page.locator('nav').waitFor()
+  })
+  await t.test('after that, the address does too', async () => {
+    const next = await context.newPage()
+    await next.goto(address)
+    await next.locator('main.gate').waitFor()
   })
 })

@@ -104,6 +104,12 @@ describe('an invalid answer', () => {
       /not JSON/,
     ],
     ['another form', (res) => json(res, 200, { now: CANARY }), 'backend_error', /at now/],
+    [
+      'a time that Date cannot read',
+      (res) => json(res, 200, { ...CLOCK, now: '2026-01-01T00:00:00+02' }),
+      'backend_error',
+      /at now/,
+    ],
     ['a list', (res) => json(res, 200, [CANARY]), 'backend_error', /form/],
     ['null', (res) => json(res, 200, null), 'backend_error', /form/],
     ['another status', (res) => json(res, 201, CLOCK), 'backend_error', /status 201/],

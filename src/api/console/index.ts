@@ -68,6 +68,18 @@ export const consoleTable = {
       status: 204,
     },
   },
+  consoleEntry: {
+    /**
+     * The page of the console, at a path that is new for each code. So no answer of another
+     * program, which used the port before, is in the browser's cache.
+     */
+    read: {
+      method: 'GET',
+      path: '/console/open/{visit}',
+      by: 'daemon',
+      media: ['text/html; charset=utf-8'],
+    },
+  },
   consoleFiles: {
     /** A script, a style or an image of the console. */
     read: {

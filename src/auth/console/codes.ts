@@ -11,6 +11,8 @@ import type { Scope } from '../scopes.ts'
 const LIFE_MS = 60_000
 /** After so many wrong codes, the open codes end. */
 const MOST_WRONG = 5
+/** How many codes are open at most: each costs memory, and a comparison of every exchange. */
+const MOST_OPEN = 10
 
 interface OpenCode {
   readonly digest: Buffer
@@ -21,7 +23,7 @@ interface OpenCode {
 }
 
 export interface ConsoleCodes {
-  /** Creates a code. `until` is in Unix milliseconds. */
+  /** Creates a code. Ends the oldest if there are many. `until` is in Unix milliseconds. */
   create(scope: Scope): { code: string; until: number }
   /** Uses a code, and returns its scope; null if there is no such code. */
   redeem(code: string): Scope | null
@@ -55,7 +57,7 @@ export function newConsoleCodes({
     create(scope) {
       const code = randomBytes(32).toString('base64url')
       const made = { digest: digestOf(code), scope, until: now() + LIFE_MS, wrong: 0 }
-      open = [...open, made]
+      open = [...open, made].slice(-MOST_OPEN)
       // The timer also ends the code if the clock is set back meanwhile.
       setTimeout(() => leave(open.filter((one) => one !== made)), LIFE_MS).unref()
       return { code, until: made.until }

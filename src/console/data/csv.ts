@@ -2,9 +2,14 @@
 
 /** A cell that begins with one of these characters would be a formula. */
 const FORMULA = /^[\s=+\-@]/
+/**
+ * What would begin a formula inside a cell, for spreadsheets that separate cells at these
+ * characters.
+ */
+const INNER_FORMULA = /(?<=[;\t\r\n]\s*)[=+\-@]/g
 
 function cellOf(value: string): string {
-  const text = FORMULA.test(value) ? `'${value}` : value
+  const text = (FORMULA.test(value) ? `'${value}` : value).replaceAll(INNER_FORMULA, "'$&")
   return /[",\r\n;\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

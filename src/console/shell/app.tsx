@@ -11,6 +11,7 @@ import { Name } from '../ui/person-name.tsx'
 import { PageFrame } from '../ui/page.tsx'
 import { SignedOut } from './signed-out.tsx'
 import { needsCount } from './needs-count.ts'
+import { PageBoundary } from './page-boundary.tsx'
 import type { PageProps } from './page-props.ts'
 import { PAGES } from './pages.ts'
 import { currentPlace, hrefOf } from './router.ts'
@@ -133,7 +134,11 @@ const CurrentPage = () => {
   if (hasFailed.value) return <p role="alert">{frame.pageFailed}</p>
   if (shown.value === null || shown.value.name !== name) return <p role="status">{frame.loading}</p>
   const { Component } = shown.value
-  return <Component key={name} rest={rest} />
+  return (
+    <PageBoundary key={name} place={rest.join('/')}>
+      <Component rest={rest} />
+    </PageBoundary>
+  )
 }
 
 /** The name of the account. */

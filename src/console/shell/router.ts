@@ -16,19 +16,28 @@ addEventListener('hashchange', () => {
   fragment.value = location.hash
 })
 
+/** Returns a segment as text. A link of another site can have any segments. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
 /** The place that the address names. */
 export const currentPlace: ReadonlySignal<ConsolePlace> = computed(() => {
   const path = fragment.value.startsWith('#/') ? fragment.value.slice(2) : ''
   const [page = '', ...rest] = path
     .split('/')
     .filter((segment) => segment !== '')
-    .map((segment) => decodeURIComponent(segment))
+    .map(decoded)
   return { page, rest }
 })
 
 /** Returns the address of a place, for links. */
 export const hrefOf = (...segments: readonly string[]): string =>
-  `#/${segments.map(encodeURIComponent).join('/')}`
+  `#/${segments.map((segment) => encodeURIComponent(segment.toWellFormed())).join('/')}`
 
 /** Goes to a place. */
 export function goTo(...segments: readonly string[]): void {

@@ -48,6 +48,15 @@ export function consolePageContent(): Content | null {
   }
 }
 
+export const consoleEntry: ConsoleHandlers['consoleEntry'] = {
+  read: async () => {
+    const page = consolePageContent()
+    if (page === null) throw new AppError('not_found', 'This daemon was built without the console.')
+    // The browser may have stored pages of another program under the other paths.
+    return { ...page, headers: { ...page.headers, 'Clear-Site-Data': '"cache"' } }
+  },
+}
+
 export const consoleFiles: ConsoleHandlers['consoleFiles'] = {
   read: async ({ name }, context) => {
     const files = manifest()?.files ?? {}

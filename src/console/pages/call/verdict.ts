@@ -33,17 +33,17 @@ const SYNCED = new Set(['clock_uncertain', 'sync_stale', 'rotation_pending', 'se
  * the label of the guest.
  */
 export function nameOfMatch(match: Match): ComponentChild {
-  const { connection_name, display_name, external_member, kind } = match
-  const own = kind === 'connection' ? connection_name : display_name
-  const person =
-    kind === 'connection'
-      ? h(PersonNameText, { of: match })
-      : external_member != null && h(Name, { of: external_member.display_name })
-  if (own === undefined) return person
-  const isSame = own === (kind === 'connection' ? display_name : external_member?.display_name)
-  return isSame || person === false
-    ? h(Name, { of: own })
-    : [h(Name, { of: own }), ' (', person, ')']
+  const { connection_name, display_name, external_member, kind, name_source } = match
+  const person = h(PersonNameText, { of: match })
+  if (kind === 'guest')
+    return external_member == null || external_member.display_name === display_name
+      ? person
+      : [person, ' (', h(Name, { of: external_member.display_name }), ')']
+  // A connection first has the name that its other member claims, so this name is no evidence.
+  const isClaim = name_source === 'self' || name_source === 'server'
+  return connection_name === undefined || (connection_name === display_name && !isClaim)
+    ? person
+    : [h(Name, { of: connection_name }), ' (', person, ')']
 }
 
 function verifiedVerdict(result: Verification, match: Match): CallVerdict {

@@ -7,6 +7,7 @@ import { reloadNeeds } from '../../data/needs.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { notificationTitle } from '../../text/notification-title.ts'
 import { filled, messages } from '../../text/text.tsx'
+import { AboutName } from '../../ui/about.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
 import { ServerText } from '../../ui/server-text.tsx'
@@ -75,7 +76,7 @@ const NotificationRow = (of: {
               {' · '}
               <a href={place}>
                 {texts.open}
-                <span class="unseen"> {known ?? title}</span>
+                <AboutName of={known ?? title} />
               </a>
             </>
           )}

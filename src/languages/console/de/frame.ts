@@ -18,6 +18,7 @@ export default {
   notFound: 'Diese Seite gibt es nicht',
   notFoundLead: 'Die Adresse gehört vielleicht zu einer anderen Version.',
   pageFailed: 'Diese Seite konnte nicht geladen werden. Laden Sie sie neu.',
+  pageBroken: 'Diese Seite konnte nicht angezeigt werden. Laden Sie sie neu.',
   daemonAway: 'Der Daemon antwortet nicht. Sie sehen den Stand von {time}.',
   serverAway:
     'Der Kontoserver antwortet seit {time} nicht. Wörter, Prüfungen und Stempel funktionieren; Änderungen schlagen fehl, bis er antwortet.',

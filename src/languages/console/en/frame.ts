@@ -18,6 +18,7 @@ export default {
   notFound: 'There is no such page',
   notFoundLead: 'The address may be from another version.',
   pageFailed: 'This page could not be loaded. Reload it.',
+  pageBroken: 'This page could not be shown. Reload it.',
   daemonAway: 'The daemon does not answer. What you see is as of {time}.',
   serverAway:
     'The account server does not answer since {time}. Words, checks and stamps work; changes fail until it answers.',
