@@ -193,7 +193,7 @@ export default {
   guestQrShow: 'Show the QR code',
   guestQrHide: 'Hide the QR code',
   guestSend: 'Send by mail',
-  guestSendTo: 'Mail address',
+  guestSendTo: 'E-mail address',
   guestSendHint:
     'Anyone who reads the mail can see the words. It is safer to hand the link over in person.',
   guestSent: 'The link was sent to {address}.',
@@ -225,7 +225,7 @@ export default {
   addGuestText: 'Give them a link or a QR code. It opens a page, and they need no account.',
   addPage: 'A public page',
   addPageText: 'A page on which people ask you to connect. You decide on each request.',
-  address: 'Mail address',
+  address: 'E-mail address',
   addressHint: 'The address that they use with Countersign, or the id of their account.',
   personName: 'Name of this person',
   inPerson: 'We are together, or I have called them: four words',
