@@ -13,7 +13,7 @@ type Message = readonly [group: string, key: string, message: MessageSource]
 
 const messagesOf = (all: ConsoleMessages): Message[] =>
   Object.entries(all).flatMap(([group, messages]) =>
-    Object.entries(messages as Readonly<Record<string, MessageSource>>).map(
+    Object.entries(messages as unknown as Readonly<Record<string, MessageSource>>).map(
       ([key, message]): Message => [group, key, message],
     ),
   )
