@@ -3,7 +3,7 @@
  * notifications on the desktop use.
  */
 import { computed, effect, type ReadonlySignal } from '@preact/signals'
-import { daemonStatus } from '../shell/status.ts'
+import { daemonStatus } from './status.ts'
 import { allItems, api, dataOf, type ApiFailure, type Schemas } from './api.ts'
 import { isOfType, onLiveEvent } from './live.ts'
 import { newResource } from './resource.ts'
@@ -46,6 +46,7 @@ const TYPES = [
   'open_link_request.*',
   'notification.*',
   'guest_code.*',
+  'first_contact.*',
   'trust.*',
   'session.*',
   'sync.done',
