@@ -16,13 +16,22 @@ addEventListener('hashchange', () => {
   fragment.value = location.hash
 })
 
+/** Returns the text of a segment. An address that a person typed may not be percent-encoded. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
 /** The place that the address names. */
 export const currentPlace: ReadonlySignal<ConsolePlace> = computed(() => {
   const path = fragment.value.startsWith('#/') ? fragment.value.slice(2) : ''
   const [page = '', ...rest] = path
     .split('/')
     .filter((segment) => segment !== '')
-    .map((segment) => decodeURIComponent(segment))
+    .map(decoded)
   return { page, rest }
 })
 

@@ -246,6 +246,13 @@ const Choice = ({ isAboutMoney }: { readonly isAboutMoney: Signal<boolean> }) =>
   )
 }
 
+/** The parts of the page. Any other segment is the id of the called person. */
+const TITLES = [
+  ['in', 'called'],
+  ['out', 'calling'],
+  ['public', 'public'],
+] as const
+
 export default function CallPage({ rest }: PageProps) {
   const { call, frame } = messages()
   const isAboutMoney = useSignal(false)
@@ -256,17 +263,15 @@ export default function CallPage({ rest }: PageProps) {
         {call.back}
       </a>
     )
-  const title =
-    step === undefined
-      ? frame.call
-      : ({ in: call.called, public: call.public }[step] ?? call.calling)
+  const part = TITLES.find(([name]) => name === step)
+  const title = step === undefined ? frame.call : call[part?.[1] ?? 'calling']
   return (
     <PageFrame title={title} lead={step === undefined ? call.lead : undefined} actions={back}>
       {step === undefined ? <Choice isAboutMoney={isAboutMoney} /> : null}
       {step === 'in' ? <Incoming isAboutMoney={isAboutMoney.value} /> : null}
       {step === 'out' ? <CalleeList /> : null}
       {step === 'public' ? <PublicCheck /> : null}
-      {step !== undefined && !['in', 'out', 'public'].includes(step) ? (
+      {step !== undefined && part === undefined ? (
         <OutgoingTo key={step} id={step} isAboutMoney={isAboutMoney.value} />
       ) : null}
     </PageFrame>
