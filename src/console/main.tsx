@@ -5,7 +5,7 @@ import { followNeeds } from './data/needs.ts'
 import { lockWhenIdle, sessionState, startSession } from './session/session.ts'
 import { App } from './shell/app.tsx'
 import { followDesktopNotices } from './shell/desktop-notices.ts'
-import { followStatus } from './shell/status.ts'
+import { followStatus } from './data/status.ts'
 import { loadLanguage } from './text/text.tsx'
 
 const root = document.getElementById('app')!

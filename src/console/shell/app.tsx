@@ -14,7 +14,7 @@ import { needsCount } from './needs-count.ts'
 import type { PageProps } from './page-props.ts'
 import { PAGES } from './pages.ts'
 import { currentPlace, hrefOf } from './router.ts'
-import { daemonStatus } from './status.ts'
+import { daemonStatus } from '../data/status.ts'
 
 const isoOf = (ms: number) => new Date(ms).toISOString()
 

@@ -1,7 +1,7 @@
 /** How the user gets Countersign on another device. */
 import { allItems, api, dataOf } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { daemonStatus } from '../../shell/status.ts'
+import { daemonStatus } from '../../data/status.ts'
 import { messages } from '../../text/text.tsx'
 import { CommandText } from '../../ui/command.tsx'
 
