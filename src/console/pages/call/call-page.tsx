@@ -6,12 +6,7 @@ import { useSignal, type Signal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import {
-  CALLEE_EVENTS,
-  phoneOfCallee,
-  readCallees,
-  type PersonToCall,
-} from '../../data/own-words.ts'
+import { phoneOfCallee, useCallee, type PersonToCall } from '../../data/own-words.ts'
 import { useResource } from '../../data/resource.ts'
 import type { PageProps } from '../../shell/page-props.ts'
 import { goTo, hrefOf } from '../../shell/router.ts'
@@ -191,19 +186,18 @@ const OutgoingTo = ({
   readonly isAboutMoney: boolean
 }) => {
   const { call } = messages()
-  const callees = useResource('callees', readCallees, CALLEE_EVENTS)
+  const found = useCallee(id)
   return (
-    <Loaded from={callees}>
-      {(all) => {
-        const callee = all.find((one) => one.id === id)
-        return callee === undefined ? (
+    <Loaded from={found}>
+      {(callee) =>
+        callee === null ? (
           <p class="notice" data-kind="warn">
             {call.notCallable}
           </p>
         ) : (
           <Outgoing callee={callee} isAboutMoney={isAboutMoney} />
         )
-      }}
+      }
     </Loaded>
   )
 }

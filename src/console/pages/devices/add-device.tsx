@@ -18,10 +18,7 @@ const SAMPLE = 'you@example.org'
 function useAddress(): string {
   const emails = useResource(
     'login-address',
-    () =>
-      allItems((cursor) =>
-        dataOf(api.GET('/api/v1/emails', { params: { query: { limit: 200, ...cursor } } })),
-      ),
+    () => allItems((query) => dataOf(api.GET('/api/v1/emails', { params: { query } }))),
     ['session.*'],
   )
   const address = emails.data.value?.find(({ primary }) => primary)?.address ?? ''

@@ -18,11 +18,8 @@ import { ORGANISATION_CHANGES } from './changes.ts'
 
 type Group = Schemas['OrgGroup']
 
-const readGroups = async () => ({
-  items: await allItems((cursor) =>
-    dataOf(api.GET('/api/v1/org/groups', { params: { query: cursor } })),
-  ),
-})
+const readGroups = () =>
+  allItems((query) => dataOf(api.GET('/api/v1/org/groups', { params: { query } })))
 
 const GroupForm = (of: {
   readonly group: Group | null
@@ -116,7 +113,7 @@ export const GroupList = ({ mayManage }: { readonly mayManage: boolean }) => {
       <p class="hint">{mayManage ? texts.groupsLead : texts.managersOnly}</p>
       <div ref={list} tabIndex={-1}>
         <Loaded from={groups}>
-          {({ items }) =>
+          {(items) =>
             items.length === 0 ? (
               <p>{texts.noGroups}</p>
             ) : (

@@ -4,6 +4,8 @@ import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import type { Schemas } from '../../data/api.ts'
 import { now } from '../../data/clock.ts'
+import { useAllConnections } from '../../data/connections.ts'
+import { useTags } from '../../data/tags.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { filled, locale, messages } from '../../text/text.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
@@ -12,14 +14,7 @@ import { keepFocus } from '../../ui/focus.ts'
 import { useMedia } from '../../ui/media.ts'
 import { PageFrame } from '../../ui/page.tsx'
 import { VirtualList } from '../../ui/virtual-list.tsx'
-import {
-  useAllConnections,
-  useAllTags,
-  useGuestCodes,
-  useNewestChecks,
-  useSentInvitations,
-  useTrustCards,
-} from './people-data.ts'
+import { useGuestCodes, useNewestChecks, useSentInvitations, useTrustCards } from './people-data.ts'
 import {
   foundRows,
   PEOPLE_FILTERS,
@@ -122,7 +117,7 @@ export const PeopleList = () => {
   const guests = useGuestCodes()
   const invitations = useSentInvitations()
   const cards = useTrustCards()
-  const tags = useAllTags()
+  const tags = useTags()
   const checks = useNewestChecks()
   const star = useStar((changed) => {
     connections.change((all) => new Map(all).set(changed.id, changed))

@@ -4,7 +4,8 @@ import { useRef } from 'preact/hooks'
 import { useAction } from '../../data/action.ts'
 import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { locale, MessageText, messages } from '../../text/text.tsx'
+import { sizeText } from '../../text/size.ts'
+import { MessageText, messages } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
@@ -13,23 +14,8 @@ import { Loaded } from '../../ui/page.tsx'
 import { When } from '../../ui/when.tsx'
 import { SettingSection } from './setting-section.tsx'
 
-const readExports = async () => ({
-  items: await allItems((cursor) =>
-    dataOf(api.GET('/api/v1/exports', { params: { query: cursor } })),
-  ),
-})
-
-const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
-
-/** Returns a size in a readable unit. */
-function sizeText(bytes: number): string {
-  const at = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), UNITS.length - 1)
-  return (bytes / 1000 ** at).toLocaleString(locale(), {
-    style: 'unit',
-    unit: UNITS[at]!,
-    maximumFractionDigits: at === 0 ? 0 : 1,
-  })
-}
+const readExports = () =>
+  allItems((query) => dataOf(api.GET('/api/v1/exports', { params: { query } })))
 
 const ExportRow = ({ of }: { readonly of: Schemas['Export'] }) => {
   const { settings } = messages()
@@ -104,7 +90,7 @@ export const ExportSettings = () => {
     <SettingSection title={settings.exports} lead={settings.exportsLead}>
       <div ref={list} tabIndex={-1}>
         <Loaded from={exports}>
-          {({ items }) => (
+          {(items) => (
             <>
               {items.length === 0 ? null : (
                 <ul class="rows lines" aria-label={settings.exports}>

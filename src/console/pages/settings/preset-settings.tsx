@@ -4,6 +4,7 @@ import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../data/action.ts'
 import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
+import { useTags } from '../../data/tags.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { AboutName } from '../../ui/about.tsx'
@@ -15,15 +16,11 @@ import { Loaded } from '../../ui/page.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { PresetForm, validityText } from './preset-form.tsx'
 import { SettingSection } from './setting-section.tsx'
-import { useTags } from './tags.ts'
 
 type Preset = Schemas['Preset']
 
-const readPresets = async () => ({
-  items: await allItems((cursor) =>
-    dataOf(api.GET('/api/v1/presets', { params: { query: cursor } })),
-  ),
-})
+const readPresets = () =>
+  allItems((query) => dataOf(api.GET('/api/v1/presets', { params: { query } })))
 
 /** Returns what a preset sets, as short texts. */
 function effectsOf(preset: Preset, tags: readonly Schemas['Tag'][]): string[] {
@@ -45,7 +42,7 @@ const PresetRow = (of: {
   readonly onDelete: () => Promise<void>
 }) => {
   const { settings } = messages()
-  const { items: tags } = useTags().data.value ?? { items: [] }
+  const tags = useTags().data.value ?? []
   const { id, name, is_default: isDefault } = of.preset
   const setDefault = useAction(async () => {
     if (isDefault) await dataOf(api.DELETE('/api/v1/presets/default'))
@@ -107,7 +104,7 @@ export const PresetSettings = () => {
     <SettingSection title={settings.presets} lead={settings.presetsLead}>
       <div ref={list} tabIndex={-1}>
         <Loaded from={presets}>
-          {({ items }) =>
+          {(items) =>
             items.length === 0 ? (
               <p>{settings.noPresets}</p>
             ) : (

@@ -4,6 +4,7 @@ import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
+import { useTags } from '../../data/tags.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { AboutName } from '../../ui/about.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
@@ -14,7 +15,6 @@ import { ActionForm } from '../../ui/form.tsx'
 import { Loaded } from '../../ui/page.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { SettingSection } from './setting-section.tsx'
-import { useTags } from './tags.ts'
 
 type Tag = Schemas['Tag']
 
@@ -106,7 +106,7 @@ export const TagSettings = () => {
     <SettingSection title={settings.tags} lead={settings.tagsLead}>
       <div ref={list} tabIndex={-1}>
         <Loaded from={tags}>
-          {({ items }) =>
+          {(items) =>
             items.length === 0 ? (
               <p>{settings.noTags}</p>
             ) : (

@@ -2,11 +2,11 @@
 import { useRef } from 'preact/hooks'
 import { allItems, api, dataOf } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { sessionScope } from '../../session/session.ts'
 import { messages } from '../../text/text.tsx'
 import { CommandText } from '../../ui/command.tsx'
 import { keepFocus } from '../../ui/focus.ts'
 import { Loaded } from '../../ui/page.tsx'
+import { hasScope } from '../../ui/rights-notice.tsx'
 import { NewWebhookForm } from './new-webhook.tsx'
 import { WebhookCard } from './webhook-card.tsx'
 
@@ -16,10 +16,7 @@ export const WebhookList = () => {
   const heading = useRef<HTMLHeadingElement>(null)
   const list = useResource(
     'webhooks',
-    () =>
-      allItems((page) =>
-        dataOf(api.GET('/api/v1/webhooks', { params: { query: { limit: 200, ...page } } })),
-      ),
+    () => allItems((query) => dataOf(api.GET('/api/v1/webhooks', { params: { query } }))),
     ['webhook.*', 'token.revoked'],
   )
   const change = async () => {
@@ -33,7 +30,7 @@ export const WebhookList = () => {
         <h2 id="webhook-list" ref={heading} tabIndex={-1}>
           {tokens.webhooks}
         </h2>
-        {sessionScope.value === 'write' ? (
+        {!hasScope('full') ? (
           <p>
             {tokens.ownWebhooks} <CommandText of="countersignd open --full" />
           </p>

@@ -24,7 +24,7 @@ type OpenLink = Schemas['OpenLink']
 const useOpenLinks = () =>
   useResource(
     'links',
-    () => allItems((page) => dataOf(api.GET('/api/v1/open-links', { params: { query: page } }))),
+    () => allItems((query) => dataOf(api.GET('/api/v1/open-links', { params: { query } }))),
     ['open_link_request.*', 'session.*'],
   )
 

@@ -7,6 +7,8 @@ import { api, dataOf, type Schemas } from '../../../data/api.ts'
 import { now } from '../../../data/clock.ts'
 import { hrefOf } from '../../../shell/router.ts'
 import { filled, messages, timeShort } from '../../../text/text.tsx'
+import { AboutName } from '../../../ui/about.tsx'
+import { ActionButton } from '../../../ui/button.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { FailureNotice } from '../../../ui/failure.tsx'
 import { keepFocus } from '../../../ui/focus.ts'
@@ -27,14 +29,6 @@ const KEYS = {
   changed_unverified: 'newKeys',
 } as const
 
-/** The name to which a control belongs, for screen readers. */
-const Unseen = ({ name }: { readonly name: string }) => (
-  <span class="unseen">
-    {' '}
-    <Name of={name} />
-  </span>
-)
-
 /** The state of a member's keys, with a link to them. */
 const MemberKeys = ({ of, card }: { of: Member; card: Schemas['TrustCard'] | undefined }) => {
   const { people } = messages()
@@ -42,7 +36,7 @@ const MemberKeys = ({ of, card }: { of: Member; card: Schemas['TrustCard'] | und
   return (
     <a href={hrefOf('people', of.user_id)}>
       {card === undefined ? people.notFollowed : people[KEYS[card.key_status]]}
-      <Unseen name={of.display_name} />
+      <AboutName of={of.display_name} />
     </a>
   )
 }
@@ -61,15 +55,10 @@ const NewWords = (of: {
   })
   return (
     <>
-      <button
-        type="button"
-        class="small"
-        aria-busy={action.isRunning.value}
-        onClick={() => void action.run()}
-      >
+      <ActionButton action={action} kind="small">
         {people.newFourWords}
-        <Unseen name={of.name} />
-      </button>
+        <AboutName of={of.name} />
+      </ActionButton>
       <FailureNotice of={action.failure} />
     </>
   )
@@ -104,7 +93,7 @@ const AskButton = (of: {
       }}
     >
       {people[kind]}
-      <Unseen name={member.display_name} />
+      <AboutName of={member.display_name} />
     </button>
   )
 }
@@ -193,7 +182,7 @@ export const MembersCard = (of: {
             }}
           >
             {people.withdraw}
-            <Unseen name={name} />
+            <AboutName of={name} />
           </button>
         </>
       )

@@ -34,7 +34,7 @@ const KeyEvents = ({ account }: { readonly account: string }) => {
         items.length === 0 ? (
           <p>{people.keyHistoryNone}</p>
         ) : (
-          <TableBox label={people.keyHistory} heading={[people.historyWhen, people.event]}>
+          <TableBox label={people.keyHistory} heading={[messages().log.time, people.event]}>
             {items.map(({ at, event, detail }, i) => (
               <tr key={`${at} ${i}`}>
                 <td>
