@@ -19,7 +19,7 @@ export const PageFrame = (of: {
   useEffect(() => {
     // A screen reader continues at the new page, unless the page has set the focus itself.
     const { activeElement: active } = document
-    if (active === null || active === document.body || active.closest('nav') !== null)
+    if (active === null || active === document.body || active.matches('main, nav *'))
       heading.current?.focus()
   }, [])
   const count = needsCount.value

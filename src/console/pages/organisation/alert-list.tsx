@@ -55,7 +55,7 @@ export const AlertList = () => {
   const { organisation: texts } = messages()
   const alerts = useResource('alerts', readAlerts, ORGANISATION_CHANGES)
   return (
-    <div class="card">
+    <section class="card">
       <h2>{texts.alerts}</h2>
       <p class="hint">{texts.alertsLead}</p>
       <Loaded from={alerts}>
@@ -76,6 +76,6 @@ export const AlertList = () => {
       <p>
         <CommandText of="countersignd org alert create" />
       </p>
-    </div>
+    </section>
   )
 }

@@ -1,5 +1,4 @@
 /** The presets: the settings of new connections. */
-import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../data/action.ts'
 import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
@@ -11,8 +10,7 @@ import { AboutName } from '../../ui/about.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { DialogButton } from '../../ui/dialog-button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
-import { keepFocus } from '../../ui/focus.ts'
-import { Loaded } from '../../ui/page.tsx'
+import { ItemList } from '../../ui/item-list.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { PresetForm, validityText } from './preset-form.tsx'
 import { SettingSection } from './setting-section.tsx'
@@ -36,11 +34,7 @@ function effectsOf(preset: Preset, tags: readonly Schemas['Tag'][]): string[] {
   ]
 }
 
-const PresetRow = (of: {
-  readonly preset: Preset
-  readonly reload: () => Promise<void>
-  readonly onDelete: () => Promise<void>
-}) => {
+const PresetRow = (of: { readonly preset: Preset; readonly reload: () => Promise<void> }) => {
   const { settings } = messages()
   const tags = useTags().data.value ?? []
   const { id, name, is_default: isDefault } = of.preset
@@ -85,7 +79,7 @@ const PresetRow = (of: {
           confirm={settings.remove}
           work={async () => {
             await dataOf(api.DELETE('/api/v1/presets/{id}', { params: { path: { id } } }))
-            await of.onDelete()
+            await of.reload()
           }}
         >
           {settings.deletePresetMeans}
@@ -99,32 +93,14 @@ const PresetRow = (of: {
 export const PresetSettings = () => {
   const { settings } = messages()
   const presets = useResource('presets', readPresets, ['session.*', 'sync.done'])
-  const list = useRef<HTMLDivElement>(null)
   return (
     <SettingSection title={settings.presets} lead={settings.presetsLead}>
-      <div ref={list} tabIndex={-1}>
-        <Loaded from={presets}>
-          {(items) =>
-            items.length === 0 ? (
-              <p>{settings.noPresets}</p>
-            ) : (
-              <ul class="rows lines" aria-label={settings.presets}>
-                {items.map((preset) => (
-                  <PresetRow
-                    key={preset.id}
-                    preset={preset}
-                    reload={presets.reload}
-                    onDelete={async () => {
-                      await presets.reload()
-                      keepFocus(list.current)
-                    }}
-                  />
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
-      </div>
+      <ItemList
+        from={presets}
+        label={settings.presets}
+        none={settings.noPresets}
+        row={(preset) => <PresetRow key={preset.id} preset={preset} reload={presets.reload} />}
+      />
       <DialogButton label={settings.newPreset} title={settings.newPreset}>
         {(close) => <PresetForm preset={null} reload={presets.reload} onClose={close} />}
       </DialogButton>

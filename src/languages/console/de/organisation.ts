@@ -137,7 +137,6 @@ export default {
   by: 'Durch',
   about: 'Über',
   noActivity: 'In diesem Zeitraum ist nichts geschehen.',
-  more: 'Ältere Ereignisse zeigen',
   system: 'der Kontoserver',
 
   alertsLead: 'Ein Alarm wird ausgelöst, wenn etwas in einem Zeitraum so oft geschieht.',

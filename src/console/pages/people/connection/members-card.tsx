@@ -1,6 +1,5 @@
 /** The members of a connection, with what an owner may do. */
 import { useSignal, type Signal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
@@ -11,7 +10,6 @@ import { AboutName } from '../../../ui/about.tsx'
 import { ActionButton } from '../../../ui/button.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { FailureNotice } from '../../../ui/failure.tsx'
-import { keepFocus } from '../../../ui/focus.ts'
 import { Name, PersonNameText } from '../../../ui/person-name.tsx'
 import { TableBox } from '../../../ui/table-box.tsx'
 import { ContactWordsCard } from './contact-words-card.tsx'
@@ -149,13 +147,11 @@ export const MembersCard = (of: {
   const invitations = useSentInvitations()
   const asked = useSignal<Asked | null>(null)
   const words = useSignal<Schemas['ContactWords'] | null>(null)
-  const heading = useRef<HTMLHeadingElement>(null)
   const isOwner = members.some(({ name_source, role }) => name_source === 'own' && role === 'owner')
   const mayChange = isOwner && state !== 'ended'
   const reload = () => Promise.all([invitations.reload(), of.onChange()])
   const close = () => {
     asked.value = null
-    keepFocus(heading.current)
   }
 
   const actionsOf = (member: Member) => {
@@ -201,9 +197,7 @@ export const MembersCard = (of: {
 
   return (
     <section class="card members">
-      <h2 ref={heading} tabIndex={-1}>
-        {people.members}
-      </h2>
+      <h2>{people.members}</h2>
       <TableBox
         label={people.members}
         heading={[people.name, people.role, people.keys, ...(mayChange ? [people.actions] : [])]}

@@ -9,7 +9,7 @@ import { daemonStatus } from '../../../data/status.ts'
 import { filled, messages, timeExact } from '../../../text/text.tsx'
 import { CommandText } from '../../../ui/command.tsx'
 import { Copyable } from '../../../ui/copyable.tsx'
-import { ConfirmDialog } from '../../../ui/dialog.tsx'
+import { ConfirmedButton } from '../../../ui/confirmed-button.tsx'
 import { TextField } from '../../../ui/fields.tsx'
 import { ActionForm } from '../../../ui/form.tsx'
 import { NoticeBox } from '../../../ui/notice.tsx'
@@ -148,7 +148,6 @@ const GuestFacts = ({ of }: { readonly of: GuestCode }) => {
 export const GuestView = ({ id }: { readonly id: string }) => {
   const { people, frame } = messages()
   const guests = useGuestCodes()
-  const isRevoking = useSignal(false)
   const isPrinting = useSignal(false)
   const found = guests.data.value?.find((one) => one.id === id)
   return (
@@ -161,15 +160,19 @@ export const GuestView = ({ id }: { readonly id: string }) => {
             <a class="button main" href={hrefOf('call', id)}>
               {people.call}
             </a>
-            <button
-              type="button"
-              class="danger"
-              onClick={() => {
-                isRevoking.value = true
+            <ConfirmedButton
+              label={people.guestRevoke}
+              kind="danger"
+              title={filled(people.guestRevokeTitle, { name: displayedName(found.label) })}
+              confirm={people.guestRevoke}
+              work={async () => {
+                await dataOf(api.DELETE('/api/v1/guest-codes/{id}', { params: { path: { id } } }))
+                keepMadeLink(null)
+                await guests.reload()
               }}
             >
-              {people.guestRevoke}
-            </button>
+              {people.guestRevokeText}
+            </ConfirmedButton>
           </>
         )
       }
@@ -215,23 +218,6 @@ export const GuestView = ({ id }: { readonly id: string }) => {
             isPrinting.value = false
           }}
         />
-      ) : null}
-      {isRevoking.value && found !== undefined ? (
-        <ConfirmDialog
-          title={filled(people.guestRevokeTitle, { name: displayedName(found.label) })}
-          confirm={people.guestRevoke}
-          danger
-          work={async () => {
-            await dataOf(api.DELETE('/api/v1/guest-codes/{id}', { params: { path: { id } } }))
-            keepMadeLink(null)
-            await guests.reload()
-          }}
-          onClose={() => {
-            isRevoking.value = false
-          }}
-        >
-          <p>{people.guestRevokeText}</p>
-        </ConfirmDialog>
       ) : null}
     </PageFrame>
   )
