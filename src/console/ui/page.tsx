@@ -1,7 +1,7 @@
 /** The frame of a page: its title, what is shown while data is missing, and the age of the data. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { now } from '../data/clock.ts'
+import { thisMinute } from '../data/clock.ts'
 import type { Resource } from '../data/resource.ts'
 import { needsCount } from '../shell/needs-count.ts'
 import { messages, filled, timeShort } from '../text/text.tsx'
@@ -52,7 +52,7 @@ export const Loaded = <T,>(of: {
     <>
       <FailureNotice of={of.from.failure} />
       {asOf === undefined ? null : (
-        <p class="as-of">{filled(common.asOf, { time: timeShort(asOf, now.value) })}</p>
+        <p class="as-of">{filled(common.asOf, { time: timeShort(asOf, thisMinute.value) })}</p>
       )}
       {data !== undefined
         ? of.children(data)

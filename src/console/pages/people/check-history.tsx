@@ -1,6 +1,6 @@
 /** The newest checks of a person's words. */
 import type { Schemas } from '../../data/api.ts'
-import { now } from '../../data/clock.ts'
+import { thisMinute } from '../../data/clock.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { messages, timeShort } from '../../text/text.tsx'
 import { TableBox } from '../../ui/table-box.tsx'
@@ -34,7 +34,7 @@ export const CheckHistory = ({ of: id }: { readonly of: string }) => {
               {shown.map((entry) => (
                 <tr key={entry.id}>
                   <td>
-                    <time dateTime={entry.at}>{timeShort(entry.at, now.value)}</time>
+                    <time dateTime={entry.at}>{timeShort(entry.at, thisMinute.value)}</time>
                   </td>
                   <td>{log[entry.outcome]}</td>
                   <td>

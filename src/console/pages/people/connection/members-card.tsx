@@ -3,7 +3,7 @@ import { useSignal, type Signal } from '@preact/signals'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
-import { now } from '../../../data/clock.ts'
+import { thisMinute } from '../../../data/clock.ts'
 import { hrefOf } from '../../../shell/router.ts'
 import { filled, messages, timeShort } from '../../../text/text.tsx'
 import { AboutName } from '../../../ui/about.tsx'
@@ -68,7 +68,7 @@ function placeOf({ state, role }: Member, invitation: Invitation | undefined): s
   if (state === 'active') return people[role]
   if (invitation === undefined) return people.invited
   if (invitation.state === 'approved') return people.approved
-  return filled(people.invitedUntil, { time: timeShort(invitation.expires_at, now.value) })
+  return filled(people.invitedUntil, { time: timeShort(invitation.expires_at, thisMinute.value) })
 }
 
 type Asked =

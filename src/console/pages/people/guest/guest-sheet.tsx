@@ -2,7 +2,7 @@
 import { useEffect } from 'preact/hooks'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import type { Schemas } from '../../../data/api.ts'
-import { now } from '../../../data/clock.ts'
+import { thisMinute } from '../../../data/clock.ts'
 import { ownProfile } from '../../../data/own-profile.ts'
 import { useShared } from '../../../data/resource.ts'
 import { filled, MessageText, messages, timeShort } from '../../../text/text.tsx'
@@ -46,7 +46,7 @@ export const GuestSheet = (props: {
         <li>{filled(people.sheetCalled, { owner })}</li>
         <li>{filled(people.sheetCalling, { owner })}</li>
       </ol>
-      <p>{filled(people.sheetKeep, { time: timeShort(of.expires_at, now.value) })}</p>
+      <p>{filled(people.sheetKeep, { time: timeShort(of.expires_at, thisMinute.value) })}</p>
     </section>
   )
 }

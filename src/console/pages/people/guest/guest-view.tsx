@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
-import { now } from '../../../data/clock.ts'
+import { thisMinute } from '../../../data/clock.ts'
 import { hrefOf } from '../../../shell/router.ts'
 import { daemonStatus } from '../../../data/status.ts'
 import { filled, messages, timeExact } from '../../../text/text.tsx'
@@ -118,7 +118,7 @@ const GuestFacts = ({ of }: { readonly of: GuestCode }) => {
       <dl>
         <dt>{people.guestState}</dt>
         <dd>
-          <PersonStateText state={stateOfGuest(of, now.value)} until={of.expires_at} />
+          <PersonStateText state={stateOfGuest(of, thisMinute.value)} until={of.expires_at} />
         </dd>
         <dt>{people.guestEnd}</dt>
         <dd>{timeExact(of.expires_at)}</dd>
