@@ -198,9 +198,9 @@ export const de = translation({
     kid_mismatch:
       'Der Schlüssel, der ihn signiert hat, ist nicht der Schlüssel des Geräts, das darin steht.',
     unknown_signer: 'Er wurde mit einem Schlüssel signiert, der dafür nicht gilt.',
-    revoked_signer: 'Das Gerät, das ihn signiert hat, war schon gesperrt.',
+    revoked_signer: 'Das Gerät, das ihn signiert hat, war schon widerrufen.',
     revoked_key:
-      'Der Schlüssel, der ihn signiert hat, ist gesperrt, und keine Quittung zeigt, dass der Server den Stempel vorher bekam.',
+      'Der Schlüssel, der ihn signiert hat, ist widerrufen, und keine Quittung zeigt, dass der Server den Stempel vorher bekam.',
     key_log_mismatch:
       'Die mitgelieferte Geräteliste ist nicht die Liste, mit der er gemacht wurde.',
     wrong_version:
@@ -359,8 +359,8 @@ bestätigt.
 
 Wenn Sie das waren, brauchen Sie nichts zu tun.
 
-Wenn Sie das nicht waren, sperren Sie das neue Gerät sofort, auf einem Gerät,
-dem Sie vertrauen:
+Wenn Sie das nicht waren, widerrufen Sie das neue Gerät sofort, auf einem
+Gerät, dem Sie vertrauen:
 
     countersignd device list
     countersignd device revoke <das Gerät>
@@ -381,7 +381,7 @@ Wenn Sie das waren, brauchen Sie nichts zu tun.
 
 Wenn Sie das nicht waren, setzen Sie das Konto zurück, auf einem Gerät, dem
 Sie vertrauen, und ohne Wiederherstellungsschlüssel. Es genügt nicht, das
-Gerät zu sperren, denn der Wiederherstellungsschlüssel bliebe gültig.
+Gerät zu widerrufen, denn der Wiederherstellungsschlüssel bliebe gültig.
 
     countersignd reset --email <diese Adresse>
 
@@ -448,7 +448,7 @@ zurücksetzen.
 Wenn Sie das waren, brauchen Sie nichts zu tun.
 
 Wenn Sie das nicht waren, hat eine andere Person eines Ihrer Geräte oder einen
-Ihrer API-Token. Sperren Sie die Geräte und Token, die Sie nicht kennen:
+Ihrer API-Token. Widerrufen Sie die Geräte und Token, die Sie nicht kennen:
 
     countersignd device list
     countersignd device revoke <das Gerät>
@@ -662,7 +662,7 @@ Diese Mails schalten Sie ab mit:
     alert_deleted: 'wurde ein Alarm gelöscht',
     machine_created: 'wurde ein Maschinenkonto angelegt',
     token_created: 'wurde ein Token angelegt',
-    token_revoked: 'wurde ein Token gesperrt',
+    token_revoked: 'wurde ein Token widerrufen',
     connection_created: 'wurde eine Verbindung angelegt',
     verification: 'wurden Wörter geprüft und waren richtig',
     verification_failed: 'ist eine Prüfung von Wörtern fehlgeschlagen',

@@ -234,6 +234,7 @@ test('what needs the user, in the console', { skip }, async (t) => {
       await card(shown, 'Data was refused.').getByRole('button').press('Enter')
       await outcome(shown).getByText(/\S/).waitFor()
       assert.notDeepEqual(await ann.call('GET', '/api/v1/sync'), before)
+      await shown.unrouteAll({ behavior: 'ignoreErrors' })
       await shown.context().close()
     }
     await Promise.all(['en-GB', 'de-DE'].map(check))

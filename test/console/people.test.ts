@@ -199,7 +199,7 @@ test('people in the console', { skip }, async (t) => {
     'another person is invited, and the invitation is withdrawn in the list',
     async () => {
       await press(page, 'Invite another person')
-      await type(page, 'Mail address', 'carol@example.org')
+      await type(page, 'E-mail address', 'carol@example.org')
       await page.keyboard.press('Enter')
       await page.getByText('The invitation was sent to carol@example.org.').waitFor()
       await go('', 'People')
@@ -236,7 +236,7 @@ test('people in the console', { skip }, async (t) => {
       await press(page, 'Add a person')
       await press(page, /^They have Countersign/)
       await type(page, 'Name of this person', 'Ben')
-      await type(page, 'Mail address', ben.email)
+      await type(page, 'E-mail address', ben.email)
       const box = page.getByRole('checkbox')
       await page.keyboard.press('Tab')
       await page.keyboard.press('Space')
@@ -275,7 +275,7 @@ test('people in the console', { skip }, async (t) => {
       await press(page, 'Copy the link')
       assert.equal(await page.evaluate('navigator.clipboard.readText()'), link)
       await page.getByRole('img', { name: 'QR code of the link for Mum' }).waitFor()
-      await type(page, 'Mail address', 'mum@example.org')
+      await type(page, 'E-mail address', 'mum@example.org')
       await page.keyboard.press('Enter')
       await page.getByText('The link was sent to mum@example.org.').waitFor()
       await page.evaluate(`window.print = () => { window.isPrinted = true }`)

@@ -233,6 +233,8 @@ test('stamps, the log, tokens and webhooks', { skip }, async (t) => {
     await press(page, 'Revoke')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     assert.equal((await status()).status, 401)
+    // The row of the token had the focus, and has left the list.
+    await page.locator('h2:focus', { hasText: 'Tokens in use' }).waitFor()
     assert.equal((await listed())?.state, 'revoked')
     await page.getByText('1 token that ended').waitFor()
     await page.context().close()

@@ -70,22 +70,35 @@ const bodyOf = (error: unknown): ErrorBody =>
 interface ListPage<T> {
   readonly items: readonly T[]
   readonly next_cursor: string | null
+  readonly as_of?: string
 }
+
+/** All items of a list; with the time of the copy if they are from the copies of this device. */
+export type AllItems<T> = readonly T[] & { readonly as_of?: string }
+
+/** How many items a page of a list has at most. */
+export const LARGEST_PAGE = 200
 
 /**
  * Returns all items of a list.
- * @param read reads a page, from the cursor of the page before it
+ * @param read reads a page, with these parts of the query
  * @throws ApiFailure
  */
 export async function allItems<T>(
-  read: (cursor: { cursor?: string }) => Promise<ListPage<T>>,
-): Promise<T[]> {
+  read: (query: { readonly limit: number; readonly cursor?: string }) => Promise<ListPage<T>>,
+): Promise<AllItems<T>> {
   const items: T[] = []
+  const copies: string[] = []
   let cursor: string | null = null
   do {
-    const page: ListPage<T> = await read(cursor === null ? {} : { cursor })
+    const page: ListPage<T> = await read({
+      limit: LARGEST_PAGE,
+      ...(cursor === null ? {} : { cursor }),
+    })
     items.push(...page.items)
+    if (page.as_of !== undefined) copies.push(page.as_of)
     cursor = page.next_cursor
   } while (cursor !== null)
-  return items
+  const [oldest] = copies.toSorted()
+  return oldest === undefined ? items : Object.assign(items, { as_of: oldest })
 }

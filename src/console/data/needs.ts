@@ -3,9 +3,10 @@
  * notifications on the desktop use.
  */
 import { computed, effect, type ReadonlySignal } from '@preact/signals'
-import { daemonStatus } from '../shell/status.ts'
+import { daemonStatus } from './status.ts'
 import { allItems, api, dataOf, type ApiFailure, type Schemas } from './api.ts'
 import { isOfType, onLiveEvent } from './live.ts'
+import { readActiveGuests } from './own-words.ts'
 import { newResource } from './resource.ts'
 
 type Status = Schemas['Status']
@@ -46,6 +47,7 @@ const TYPES = [
   'open_link_request.*',
   'notification.*',
   'guest_code.*',
+  'first_contact.*',
   'trust.*',
   'session.*',
   'sync.done',
@@ -56,32 +58,24 @@ const ENDING = 'guest_code_ending'
 async function readLists(): Promise<Lists> {
   const [{ received }, requests, { items: contacts }, unread] = await Promise.all([
     dataOf(api.GET('/api/v1/invitations/pending')),
-    allItems((cursor) =>
+    allItems((query) =>
       dataOf(
         api.GET('/api/v1/open-links/requests', {
-          params: { query: { state: 'pending', limit: 200, ...cursor } },
+          params: { query: { state: 'pending', ...query } },
         }),
       ),
     ),
     dataOf(api.GET('/api/v1/first-contacts')),
-    allItems((cursor) =>
+    allItems((query) =>
       dataOf(
         api.GET('/api/v1/notifications', {
-          params: { query: { unread: true, limit: 200, ...cursor } },
+          params: { query: { unread: true, ...query } },
         }),
       ),
     ),
   ])
   // Only a notification makes a guest code a need, so that reading it settles the need.
-  const codes = unread.some(({ kind }) => kind === ENDING)
-    ? await allItems((cursor) =>
-        dataOf(
-          api.GET('/api/v1/guest-codes', {
-            params: { query: { state: 'active', limit: 200, ...cursor } },
-          }),
-        ),
-      )
-    : []
+  const codes = unread.some(({ kind }) => kind === ENDING) ? await readActiveGuests() : []
   return { invitations: received, requests, contacts, unread, codes }
 }
 

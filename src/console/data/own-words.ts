@@ -1,6 +1,8 @@
 /** The words that the user speaks to a person, and the people that the user can call. */
-import { api, allItems, dataOf, type Schemas } from './api.ts'
-import { now, wordWindowOf } from './clock.ts'
+import { ID_PREFIX } from '../../crypto/encoding/id.ts'
+import { type AllItems, allItems, api, dataOf, type Schemas } from './api.ts'
+import { thisMinute, wordWindowOf } from './clock.ts'
+import { connectionWithId } from './connections.ts'
 import { type Resource, useResource } from './resource.ts'
 
 /** A person that the user can call: by a connection or a guest code. */
@@ -14,35 +16,25 @@ export interface PersonToCall {
   readonly externalMember: string | null
 }
 
-/** The events that change the people that the user can call. */
-export const CALLEE_EVENTS = ['connection.*', 'member.*', 'guest_code.*'] as const
+const isGuest = (id: string): boolean => id.startsWith(ID_PREFIX.guest)
 
-const activeConnections = () =>
-  allItems((cursor) =>
-    dataOf(
-      api.GET('/api/v1/connections', {
-        params: { query: { state: 'active', limit: 100, ...cursor } },
-      }),
-    ),
+/** Reads the guest codes that are valid now. */
+export const readActiveGuests = (): Promise<AllItems<Schemas['GuestCode']>> =>
+  allItems((query) =>
+    dataOf(api.GET('/api/v1/guest-codes', { params: { query: { state: 'active', ...query } } })),
   )
 
-const activeGuests = () =>
-  allItems((cursor) =>
-    dataOf(
-      api.GET('/api/v1/guest-codes', {
-        params: { query: { state: 'active', limit: 100, ...cursor } },
-      }),
-    ),
-  )
+/** Reads the guest codes that are valid now, for a component. */
+export const useActiveGuests = (): Resource<AllItems<Schemas['GuestCode']>> =>
+  useResource('active guests', readActiveGuests, ['guest_code.*'])
 
-const byFavorite = (a: PersonToCall, b: PersonToCall) =>
-  Number(b.favorite) - Number(a.favorite) || a.name.localeCompare(b.name)
-
-/** Returns all people that the user can call on this device, favourites first. */
-export async function readCallees(): Promise<PersonToCall[]> {
-  const [connections, guests] = await Promise.all([activeConnections(), activeGuests()])
-  const ofConnections = connections
-    .filter(({ secret_here }) => secret_here)
+/** Returns the people that have words on this device now. */
+export function calleesOf(
+  connections: Iterable<Schemas['Connection']>,
+  guests: readonly Schemas['GuestCode'][],
+): PersonToCall[] {
+  const ofConnections = [...connections]
+    .filter(({ state, secret_here }) => state === 'active' && secret_here)
     .map(({ id, name, favorite }): PersonToCall => ({
       id,
       kind: 'connection',
@@ -59,21 +51,35 @@ export async function readCallees(): Promise<PersonToCall[]> {
       favorite: false,
       externalMember: external_member_id,
     }))
-  return [...ofConnections, ...ofGuests].toSorted(byFavorite)
+  return [...ofConnections, ...ofGuests]
 }
+
+/** Reads one person that the user can call; null if there are no words for the id. */
+async function readCallee(id: string): Promise<PersonToCall | null> {
+  if (isGuest(id)) {
+    const guests = await readActiveGuests()
+    return calleesOf([], guests).find((one) => one.id === id) ?? null
+  }
+  const connection = await connectionWithId(id)
+  return connection === null ? null : (calleesOf([connection], [])[0] ?? null)
+}
+
+/** Reads one person that the user can call, for a component; null if there are no words. */
+export const useCallee = (id: string): Resource<PersonToCall | null> =>
+  useResource(id, () => readCallee(id), ['connection.*', 'member.*', 'guest_code.*'])
 
 /** Returns the number of a person as the user stored it; null if there is none. */
 export async function phoneOfCallee({ externalMember }: PersonToCall): Promise<string | null> {
   if (externalMember === null) return null
-  const people = await allItems((cursor) =>
-    dataOf(api.GET('/api/v1/external-members', { params: { query: { limit: 100, ...cursor } } })),
+  const people = await allItems((query) =>
+    dataOf(api.GET('/api/v1/external-members', { params: { query } })),
   )
   return people.find(({ id }) => id === externalMember)?.phone ?? null
 }
 
 /** The words of the user for a guest. */
 async function guestWords(id: string): Promise<string | null> {
-  const guests = await activeGuests()
+  const guests = await readActiveGuests()
   return guests.find((guest) => guest.id === id)?.code?.words ?? null
 }
 
@@ -88,8 +94,8 @@ async function connectionWords(id: string): Promise<string> {
  */
 export const useOwnWords = (id: string): Resource<string | null> =>
   useResource<string | null>(
-    `${id} ${wordWindowOf(now.value)}`,
-    () => (id.startsWith('gst_') ? guestWords(id) : connectionWords(id)),
+    `${id} ${wordWindowOf(thisMinute.value)}`,
+    () => (isGuest(id) ? guestWords(id) : connectionWords(id)),
     ['connection.*', 'guest_code.*'],
   )
 

@@ -15,8 +15,8 @@ export const tokenNames: ReadonlySignal<ReadonlyMap<string, string>> = computed(
 async function readNames(): Promise<void> {
   if (sessionScope.value !== 'full') return
   try {
-    const tokens = await allItems((page) =>
-      dataOf(api.GET('/api/v1/api-tokens', { params: { query: { limit: 200, ...page } } })),
+    const tokens = await allItems((query) =>
+      dataOf(api.GET('/api/v1/api-tokens', { params: { query } })),
     )
     namesNow.value = new Map(tokens.map(({ id, name }) => [id, name]))
   } catch {

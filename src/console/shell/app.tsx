@@ -1,7 +1,7 @@
 /** The frame of the console: navigation, the state of the connection, and the current page. */
 import { computed, useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentType } from 'preact'
-import { now } from '../data/clock.ts'
+import { thisMinute } from '../data/clock.ts'
 import { awaySince } from '../data/live.ts'
 import { ownProfile } from '../data/own-profile.ts'
 import { useShared } from '../data/resource.ts'
@@ -15,7 +15,7 @@ import { PageBoundary } from './page-boundary.tsx'
 import type { PageProps } from './page-props.ts'
 import { PAGES } from './pages.ts'
 import { currentPlace, hrefOf } from './router.ts'
-import { daemonStatus } from './status.ts'
+import { daemonStatus } from '../data/status.ts'
 
 const isoOf = (ms: number) => new Date(ms).toISOString()
 
@@ -26,9 +26,9 @@ const AwayNotice = () => {
   const server = daemonStatus.value?.backend_unreachable_since ?? null
   const words =
     since !== null
-      ? filled(frame.daemonAway, { time: timeShort(isoOf(since), now.value) })
+      ? filled(frame.daemonAway, { time: timeShort(isoOf(since), thisMinute.value) })
       : server !== null
-        ? filled(frame.serverAway, { time: timeShort(server, now.value) })
+        ? filled(frame.serverAway, { time: timeShort(server, thisMinute.value) })
         : null
   return (
     <div class="away" role="status">
@@ -49,7 +49,7 @@ const SessionLine = () => {
     <p class="session">
       {sessionScope.value === 'full' && until !== null ? (
         <span class="badge" data-kind="warn">
-          {filled(frame.full, { time: timeShort(until, now.value) })}
+          {filled(frame.full, { time: timeShort(until, thisMinute.value) })}
         </span>
       ) : null}
       <button type="button" class="small" onClick={() => void lockSession('absent')}>

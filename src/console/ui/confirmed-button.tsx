@@ -1,45 +1,32 @@
-import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { ConfirmDialog } from './dialog.tsx'
+import { OpenerButton, type OpenerLook } from './opener-button.tsx'
 
 /**
- * A button for an action that cannot be undone: it opens a dialog with the consequences.
- * @param of `title`: of the dialog; `confirm`: the text of the button that does it; `children`: the
- *   consequences
+ * A button for an action with consequences: it opens a dialog that explains them.
+ * @param of `title`: of the dialog; `confirm`: the text of the button that does it; `isHarmless`:
+ *   whether the action can be undone; `children`: the consequences
  */
-export const ConfirmedButton = (of: {
-  readonly label: ComponentChildren
-  readonly kind?: 'danger' | 'small'
-  readonly title: string
-  readonly confirm: string
-  readonly work: () => Promise<unknown>
-  readonly children: ComponentChildren
-}) => {
-  const isOpen = useSignal(false)
-  return (
-    <>
-      <button
-        type="button"
-        class={of.kind}
-        onClick={() => {
-          isOpen.value = true
-        }}
+export const ConfirmedButton = (
+  of: OpenerLook & {
+    readonly title: string
+    readonly confirm: string
+    readonly isHarmless?: boolean
+    readonly work: () => Promise<unknown>
+    readonly children: ComponentChildren
+  },
+) => (
+  <OpenerButton {...of}>
+    {(close) => (
+      <ConfirmDialog
+        title={of.title}
+        confirm={of.confirm}
+        danger={of.isHarmless !== true}
+        work={of.work}
+        onClose={close}
       >
-        {of.label}
-      </button>
-      {isOpen.value ? (
-        <ConfirmDialog
-          title={of.title}
-          confirm={of.confirm}
-          danger
-          work={of.work}
-          onClose={() => {
-            isOpen.value = false
-          }}
-        >
-          <p>{of.children}</p>
-        </ConfirmDialog>
-      ) : null}
-    </>
-  )
-}
+        <p>{of.children}</p>
+      </ConfirmDialog>
+    )}
+  </OpenerButton>
+)

@@ -1,7 +1,7 @@
 /** The frame of a page: its title, what is shown while data is missing, and the age of the data. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { now } from '../data/clock.ts'
+import { thisMinute } from '../data/clock.ts'
 import type { Resource } from '../data/resource.ts'
 import { needsCount } from '../shell/needs-count.ts'
 import { messages, filled, timeShort } from '../text/text.tsx'
@@ -19,7 +19,7 @@ export const PageFrame = (of: {
   useEffect(() => {
     // A screen reader continues at the new page, unless the page has set the focus itself.
     const { activeElement: active } = document
-    if (active === null || active === document.body || active.closest('nav') !== null)
+    if (active === null || active === document.body || active.matches('main, nav *'))
       heading.current?.focus()
   }, [])
   const count = needsCount.value
@@ -52,7 +52,7 @@ export const Loaded = <T,>(of: {
     <>
       <FailureNotice of={of.from.failure} />
       {asOf === undefined ? null : (
-        <p class="as-of">{filled(common.asOf, { time: timeShort(asOf, now.value) })}</p>
+        <p class="as-of">{filled(common.asOf, { time: timeShort(asOf, thisMinute.value) })}</p>
       )}
       {data !== undefined
         ? of.children(data)

@@ -1,4 +1,4 @@
-import { now } from '../data/clock.ts'
+import { thisMinute } from '../data/clock.ts'
 import { messages, timeExact, timeRelative } from '../text/text.tsx'
 
 /** Shows a time relative to now, and exactly as a hint; "never" for null. */
@@ -7,6 +7,6 @@ export const When = ({ at }: { readonly at: string | null | undefined }) =>
     <>{messages().common.never}</>
   ) : (
     <time dateTime={at} title={timeExact(at)}>
-      {timeRelative(at, now.value)}
+      {timeRelative(at, thisMinute.value)}
     </time>
   )

@@ -6,12 +6,7 @@ import { useSignal, type Signal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import {
-  CALLEE_EVENTS,
-  phoneOfCallee,
-  readCallees,
-  type PersonToCall,
-} from '../../data/own-words.ts'
+import { phoneOfCallee, useCallee, type PersonToCall } from '../../data/own-words.ts'
 import { useResource } from '../../data/resource.ts'
 import type { PageProps } from '../../shell/page-props.ts'
 import { goTo, hrefOf } from '../../shell/router.ts'
@@ -191,19 +186,18 @@ const OutgoingTo = ({
   readonly isAboutMoney: boolean
 }) => {
   const { call } = messages()
-  const callees = useResource('callees', readCallees, CALLEE_EVENTS)
+  const found = useCallee(id)
   return (
-    <Loaded from={callees}>
-      {(all) => {
-        const callee = all.find((one) => one.id === id)
-        return callee === undefined ? (
+    <Loaded from={found}>
+      {(callee) =>
+        callee === null ? (
           <p class="notice" data-kind="warn">
             {call.notCallable}
           </p>
         ) : (
           <Outgoing callee={callee} isAboutMoney={isAboutMoney} />
         )
-      }}
+      }
     </Loaded>
   )
 }
@@ -246,6 +240,13 @@ const Choice = ({ isAboutMoney }: { readonly isAboutMoney: Signal<boolean> }) =>
   )
 }
 
+/** The parts of the page. Any other segment is the id of the called person. */
+const TITLES = [
+  ['in', 'called'],
+  ['out', 'calling'],
+  ['public', 'public'],
+] as const
+
 export default function CallPage({ rest }: PageProps) {
   const { call, frame } = messages()
   const isAboutMoney = useSignal(false)
@@ -256,17 +257,15 @@ export default function CallPage({ rest }: PageProps) {
         {call.back}
       </a>
     )
-  const title =
-    step === undefined
-      ? frame.call
-      : ({ in: call.called, public: call.public }[step] ?? call.calling)
+  const part = TITLES.find(([name]) => name === step)
+  const title = step === undefined ? frame.call : call[part?.[1] ?? 'calling']
   return (
     <PageFrame title={title} lead={step === undefined ? call.lead : undefined} actions={back}>
       {step === undefined ? <Choice isAboutMoney={isAboutMoney} /> : null}
       {step === 'in' ? <Incoming isAboutMoney={isAboutMoney.value} /> : null}
       {step === 'out' ? <CalleeList /> : null}
       {step === 'public' ? <PublicCheck /> : null}
-      {step !== undefined && !['in', 'out', 'public'].includes(step) ? (
+      {step !== undefined && part === undefined ? (
         <OutgoingTo key={step} id={step} isAboutMoney={isAboutMoney.value} />
       ) : null}
     </PageFrame>

@@ -1,11 +1,11 @@
 /** The list from which the user chooses the person to call. */
-import { useSignal } from '@preact/signals'
-import { CALLEE_EVENTS, readCallees, type PersonToCall } from '../../data/own-words.ts'
-import { useResource } from '../../data/resource.ts'
+import { useComputed, useSignal } from '@preact/signals'
+import { useAllConnections } from '../../data/connections.ts'
+import { calleesOf, useActiveGuests, type PersonToCall } from '../../data/own-words.ts'
 import { goTo, hrefOf } from '../../shell/router.ts'
-import { filled, messages } from '../../text/text.tsx'
+import { filled, locale, messages } from '../../text/text.tsx'
+import { FailureNotice } from '../../ui/failure.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { Loaded } from '../../ui/page.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { VirtualList } from '../../ui/virtual-list.tsx'
 
@@ -54,26 +54,40 @@ const Found = ({ callees }: { readonly callees: readonly PersonToCall[] }) => {
   )
 }
 
+/** Returns the people in the order of the list: favourites first, then by name. */
+function inOrder(callees: readonly PersonToCall[]): PersonToCall[] {
+  const { compare } = new Intl.Collator(locale(), { numeric: true })
+  return callees.toSorted(
+    (a, b) => Number(b.favorite) - Number(a.favorite) || compare(a.name, b.name),
+  )
+}
+
 export const CalleeList = () => {
-  const { call } = messages()
-  const callees = useResource('callees', readCallees, CALLEE_EVENTS)
+  const { call, frame } = messages()
+  const connections = useAllConnections()
+  const guests = useActiveGuests()
+  const callees = useComputed(() => {
+    const { value: all } = connections.data
+    const { value: codes } = guests.data
+    return all === undefined || codes === undefined ? null : inOrder(calleesOf(all.values(), codes))
+  })
+  const failure = useComputed(() => connections.failure.value ?? guests.failure.value)
   return (
     <section class="card">
       <h2>{call.whoCalled}</h2>
-      <Loaded from={callees}>
-        {(all) =>
-          all.length === 0 ? (
-            <>
-              <p>{call.noPeople}</p>
-              <a class="button main" href={hrefOf('people', 'add')}>
-                {call.addPerson}
-              </a>
-            </>
-          ) : (
-            <Found callees={all} />
-          )
-        }
-      </Loaded>
+      <FailureNotice of={failure} />
+      {callees.value === null ? (
+        failure.value === null && <p role="status">{frame.loading}</p>
+      ) : callees.value.length === 0 ? (
+        <>
+          <p>{call.noPeople}</p>
+          <a class="button main" href={hrefOf('people', 'add')}>
+            {call.addPerson}
+          </a>
+        </>
+      ) : (
+        <Found callees={callees.value} />
+      )}
     </section>
   )
 }

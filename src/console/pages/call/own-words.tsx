@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { now, secondsLeft } from '../../data/clock.ts'
 import { useOwnWords } from '../../data/own-words.ts'
+import type { Resource } from '../../data/resource.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { spellingOf } from '../../text/word-input.ts'
 import { FailureNotice } from '../../ui/failure.tsx'
@@ -47,23 +48,22 @@ const Countdown = () => {
   )
 }
 
-/** The own words for a connection or a guest, read again each minute. */
-export const OwnWords = ({
-  id,
-  title,
-}: {
-  readonly id: string
+/** Shows words that were read, with the time that they have left. */
+export const OwnWordsCard = (of: {
+  readonly words: Resource<string | null>
   readonly title: ComponentChild
-}) => {
-  const words = useOwnWords(id)
-  return (
-    <section class="card own-words" aria-labelledby="own-words">
-      <h2 id="own-words">{title}</h2>
-      <FailureNotice of={words.failure} />
-      <div aria-live="polite" class="spoken-box">
-        {words.data.value == null ? null : <SpokenWords words={words.data.value} />}
-      </div>
-      <Countdown />
-    </section>
-  )
-}
+}) => (
+  <section class="card own-words" aria-labelledby="own-words">
+    <h2 id="own-words">{of.title}</h2>
+    <FailureNotice of={of.words.failure} />
+    <div aria-live="polite" class="spoken-box">
+      {of.words.data.value == null ? null : <SpokenWords words={of.words.data.value} />}
+    </div>
+    <Countdown />
+  </section>
+)
+
+/** The own words for a connection or a guest, read again each minute. */
+export const OwnWords = (of: { readonly id: string; readonly title: ComponentChild }) => (
+  <OwnWordsCard words={useOwnWords(of.id)} title={of.title} />
+)

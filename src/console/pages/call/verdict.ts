@@ -2,7 +2,7 @@
 import type { ComponentChild } from 'preact'
 import { h } from 'preact'
 import type { Schemas } from '../../data/api.ts'
-import { now } from '../../data/clock.ts'
+import { thisMinute } from '../../data/clock.ts'
 import { filled, locale, messages, timeShort } from '../../text/text.tsx'
 import { partsOf } from '../../../languages/message.ts'
 import { Name, PersonNameText } from '../../ui/person-name.tsx'
@@ -57,7 +57,7 @@ function verifiedVerdict(result: Verification, match: Match): CallVerdict {
           { name, purpose: h('strong', null, h('bdi', null, result.purpose)) },
           locale(),
         )
-  const at = filled(call.verifiedAt, { time: timeShort(result.checked_at, now.value) })
+  const at = filled(call.verifiedAt, { time: timeShort(result.checked_at, thisMinute.value) })
   return { kind: 'ok', title, next: [at], speaker: match, canSync: false }
 }
 
@@ -96,7 +96,7 @@ export function callVerdictOf(result: Verification, expected: string | null): Ca
   if (match !== undefined) return verifiedVerdict(result, match)
   if (old_epoch === true) return { ...wrong(call.oldEpoch, call.oldEpochNext), kind: 'warn' }
   if (replayed) {
-    const time = timeShort(result.first_verified_at ?? result.checked_at, now.value)
+    const time = timeShort(result.first_verified_at ?? result.checked_at, thisMinute.value)
     return wrong(call.replayed, filled(call.replayedNext, { time }))
   }
   if (echo) return wrong(call.echo, call.echoNext)

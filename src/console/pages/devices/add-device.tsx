@@ -1,7 +1,7 @@
 /** How the user gets Countersign on another device. */
 import { allItems, api, dataOf } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { daemonStatus } from '../../shell/status.ts'
+import { daemonStatus } from '../../data/status.ts'
 import { messages } from '../../text/text.tsx'
 import { CommandText } from '../../ui/command.tsx'
 
@@ -18,10 +18,7 @@ const SAMPLE = 'you@example.org'
 function useAddress(): string {
   const emails = useResource(
     'login-address',
-    () =>
-      allItems((cursor) =>
-        dataOf(api.GET('/api/v1/emails', { params: { query: { limit: 200, ...cursor } } })),
-      ),
+    () => allItems((query) => dataOf(api.GET('/api/v1/emails', { params: { query } }))),
     ['session.*'],
   )
   const address = emails.data.value?.find(({ primary }) => primary)?.address ?? ''

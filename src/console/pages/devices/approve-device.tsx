@@ -128,10 +128,7 @@ export const ApproveDevice = ({ id }: { readonly id: string }) => {
   const own = useSignal<{ readonly name: string; readonly words: string } | null>(null)
   const devices = useResource(
     'device-to-approve',
-    () =>
-      allItems((cursor) =>
-        dataOf(api.GET('/api/v1/devices', { params: { query: { limit: 200, ...cursor } } })),
-      ),
+    () => allItems((query) => dataOf(api.GET('/api/v1/devices', { params: { query } }))),
     ['device.*'],
   )
   return (

@@ -23,12 +23,8 @@ function inOrder(devices: readonly Device[]): Device[] {
 
 async function readDevices() {
   const [devices, sessions] = await Promise.all([
-    allItems((cursor) =>
-      dataOf(api.GET('/api/v1/devices', { params: { query: { limit: 200, ...cursor } } })),
-    ),
-    allItems((cursor) =>
-      dataOf(api.GET('/api/v1/sessions', { params: { query: { limit: 200, ...cursor } } })),
-    ),
+    allItems((query) => dataOf(api.GET('/api/v1/devices', { params: { query } }))),
+    allItems((query) => dataOf(api.GET('/api/v1/sessions', { params: { query } }))),
   ])
   return { devices: inOrder(devices), sessions }
 }

@@ -1,6 +1,6 @@
 /** The backup: how old the last one is, and the command that makes one. */
 import type { Schemas } from '../../data/api.ts'
-import { now } from '../../data/clock.ts'
+import { thisMinute } from '../../data/clock.ts'
 import { messages } from '../../text/text.tsx'
 import { CommandText } from '../../ui/command.tsx'
 import { When } from '../../ui/when.tsx'
@@ -12,7 +12,7 @@ const OLD_MS = 30 * 86_400_000
 export const BackupCard = ({ status }: { readonly status: Schemas['Status'] }) => {
   const { health } = messages()
   const at = status.last_backup_at
-  const isFresh = at !== null && now.value - Date.parse(at) < OLD_MS
+  const isFresh = at !== null && thisMinute.value - Date.parse(at) < OLD_MS
   return (
     <section class="card" aria-labelledby="health-backup">
       <h2 id="health-backup">{health.backup}</h2>

@@ -1,7 +1,7 @@
 /** The check of the installation: its findings, the worst first, each with its remedy. */
 import { useSignal } from '@preact/signals'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import { now } from '../../data/clock.ts'
+import { now, thisMinute } from '../../data/clock.ts'
 import { useAction } from '../../data/action.ts'
 import { useResource } from '../../data/resource.ts'
 import { filled, messages, timeShort } from '../../text/text.tsx'
@@ -97,7 +97,9 @@ const Check = () => {
         <div class="answers">
           <ActionButton action={again}>{health.checkAgain}</ActionButton>
           {at === null ? null : (
-            <span class="hint">{filled(health.checkedAt, { time: timeShort(at, now.value) })}</span>
+            <span class="hint">
+              {filled(health.checkedAt, { time: timeShort(at, thisMinute.value) })}
+            </span>
           )}
         </div>
       )}

@@ -1,6 +1,6 @@
 /** Health: the sync, the account server, the daemon, the backup, and the findings of doctor. */
 import { awaySince } from '../../data/live.ts'
-import { daemonStatus } from '../../shell/status.ts'
+import { daemonStatus } from '../../data/status.ts'
 import { messages } from '../../text/text.tsx'
 import { PageFrame } from '../../ui/page.tsx'
 import { BackupCard } from './backup-card.tsx'

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import { now } from '../../data/clock.ts'
+import { thisMinute } from '../../data/clock.ts'
 import { filled, messages, timeShort } from '../../text/text.tsx'
 import { Copyable } from '../../ui/copyable.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
@@ -29,7 +29,7 @@ const ChainState = ({ of }: { readonly of: Chain }) => {
       <NoticeBox kind="ok">
         {filled(log.chainOk, {
           count: lines,
-          time: from === null ? '' : timeShort(from, now.value),
+          time: from === null ? '' : timeShort(from, thisMinute.value),
         })}{' '}
         {before === 0 ? null : filled(log.chainBefore, { count: before })}{' '}
         {cut === 0 ? null : filled(log.chainCut, { count: cut })}

@@ -2,13 +2,12 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { usePagedList } from '../../data/paged.ts'
 import { useTokenNames } from '../../data/token-names.ts'
-import { sessionScope } from '../../session/session.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { CsvButton } from '../../ui/csv-button.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { MoreOfList } from '../../ui/more-button.tsx'
 import { Name } from '../../ui/person-name.tsx'
-import { RightsNotice } from '../../ui/rights-notice.tsx'
+import { hasScope, RightsNotice } from '../../ui/rights-notice.tsx'
 import { TableBox } from '../../ui/table-box.tsx'
 import { When } from '../../ui/when.tsx'
 import { AuditChainCard } from './audit-chain.tsx'
@@ -117,7 +116,7 @@ export const AuditLog = () => {
     <>
       <p class="lead">{log.auditLead}</p>
       <RightsNotice needs="full" />
-      {sessionScope.value === 'full' ? (
+      {hasScope('full') ? (
         <>
           <AuditChainCard />
           <AuditTable />

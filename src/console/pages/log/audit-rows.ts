@@ -1,5 +1,5 @@
 /** The audit log: what is filtered, and how it is written to a file. */
-import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
+import { allItems, api, dataOf, LARGEST_PAGE, type Schemas } from '../../data/api.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { callerText } from '../../ui/caller-name.tsx'
 
@@ -52,10 +52,11 @@ export function fitsAuditFilter(line: AuditLineShown, { kind, text }: AuditFilte
 }
 
 /** Reads a page of the log. */
-export const readAudit = (cursor: {
+export const readAudit = (page: {
+  readonly limit?: number
   readonly cursor?: string
 }): Promise<{ readonly items: AuditLineShown[]; readonly next_cursor: string | null }> =>
-  dataOf(api.GET('/api/v1/audit', { params: { query: { limit: 200, ...cursor } } }))
+  dataOf(api.GET('/api/v1/audit', { params: { query: { limit: LARGEST_PAGE, ...page } } }))
 
 /** Returns all lines that fit a filter as rows, the first with the headings. */
 export async function auditRows(filter: AuditFilter): Promise<string[][]> {

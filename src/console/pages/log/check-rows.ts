@@ -1,5 +1,5 @@
 /** The verification log: what is filtered, and how it is written to a file. */
-import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
+import { allItems, api, dataOf, LARGEST_PAGE, type Schemas } from '../../data/api.ts'
 import { messages } from '../../text/text.tsx'
 import { callerText } from '../../ui/caller-name.tsx'
 
@@ -41,14 +41,14 @@ export function fitsCheckFilter(check: LoggedCheck, { person, outcome }: CheckFi
 /** Reads a page of the log. */
 export const readChecks = (
   { from, to }: CheckFilter,
-  cursor: { readonly cursor?: string },
+  page: { readonly limit?: number; readonly cursor?: string },
 ): Promise<CheckPage> =>
   dataOf(
     api.GET('/api/v1/verification-log', {
       params: {
         query: {
-          limit: 200,
-          ...cursor,
+          limit: LARGEST_PAGE,
+          ...page,
           ...(from === '' ? {} : { from }),
           ...(to === '' ? {} : { to }),
         },
@@ -59,7 +59,7 @@ export const readChecks = (
 /** Returns all entries that fit a filter as rows, the first with the headings. */
 export async function checkRows(filter: CheckFilter): Promise<string[][]> {
   const { log } = messages()
-  const all = await allItems((cursor) => readChecks(filter, cursor))
+  const all = await allItems((query) => readChecks(filter, query))
   return [
     [log.time, log.outcome, log.who, log.method, log.by, 'id'],
     ...all

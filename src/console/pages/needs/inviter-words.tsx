@@ -1,6 +1,6 @@
 /** The form for the four words of an inviter. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import type { ConsoleMessages } from '../../../languages/console/translation.ts'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
@@ -10,9 +10,6 @@ import { SubmitButton } from '../../ui/button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
 import { NoticeBox } from '../../ui/notice.tsx'
 import { areWords, emptyWords, WordsField } from '../../ui/words-field.tsx'
-
-/** How often the comparison of words is looked at, in milliseconds. No event reports a failure. */
-const CONTACT_MS = 1000
 
 /** The messages for the reasons why words confirmed nothing. */
 const REASONS = {
@@ -54,13 +51,6 @@ export const InviterWords = (of: {
   })
   const contact = contactFor(id)
   const isComparing = contact?.state === 'open'
-  useEffect(() => {
-    if (!isComparing) return undefined
-    const timer = setInterval(() => void reloadNeeds(), CONTACT_MS)
-    return () => {
-      clearInterval(timer)
-    }
-  }, [isComparing])
   const problem = reasonText(approval.failure.value?.details['state'] ?? contact?.reason)
   return (
     <form

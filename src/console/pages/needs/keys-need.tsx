@@ -4,12 +4,13 @@ import { useEffect } from 'preact/hooks'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { notificationsAbout, reloadNeeds } from '../../data/needs.ts'
-import { readStatus } from '../../shell/status.ts'
+import { readStatus } from '../../data/status.ts'
 import { messages, MessageText } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
 import { NoticeBox } from '../../ui/notice.tsx'
+import { OpenerButton } from '../../ui/opener-button.tsx'
 import { Name, PersonNameText } from '../../ui/person-name.tsx'
 import { SafetyNumber } from '../../ui/safety-number.tsx'
 import { NeedCard, type Settle } from './need-card.tsx'
@@ -80,35 +81,24 @@ const CompareDialog = (of: {
 
 export const KeysNeed = (of: { readonly person: Person; readonly settle: Settle }) => {
   const texts = messages().needs
-  const isOpen = useSignal(false)
-  const close = () => {
-    isOpen.value = false
-  }
   return (
     <NeedCard
       title={<MessageText of={texts.keys} values={{ name: <PersonNameText of={of.person} /> }} />}
     >
       <p>{texts.keysText}</p>
-      <button
-        type="button"
-        class="main"
-        onClick={() => {
-          isOpen.value = true
-        }}
-      >
-        {texts.compare}
-      </button>
-      {isOpen.value ? (
-        <CompareDialog
-          person={of.person}
-          onClose={close}
-          onConfirmed={() => {
-            close()
-            const name = <Name of={of.person.display_name} />
-            of.settle(<MessageText of={texts.confirmed} values={{ name }} />)
-          }}
-        />
-      ) : null}
+      <OpenerButton label={texts.compare} kind="main">
+        {(close) => (
+          <CompareDialog
+            person={of.person}
+            onClose={close}
+            onConfirmed={() => {
+              close()
+              const name = <Name of={of.person.display_name} />
+              of.settle(<MessageText of={texts.confirmed} values={{ name }} />)
+            }}
+          />
+        )}
+      </OpenerButton>
     </NeedCard>
   )
 }

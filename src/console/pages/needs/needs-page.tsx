@@ -25,10 +25,7 @@ import { SyncNeed } from './sync-need.tsx'
 function useLinkTitles(): (id: string) => string | undefined {
   const links = useResource(
     'open-link-titles',
-    () =>
-      allItems((cursor) =>
-        dataOf(api.GET('/api/v1/open-links', { params: { query: { limit: 200, ...cursor } } })),
-      ),
+    () => allItems((query) => dataOf(api.GET('/api/v1/open-links', { params: { query } }))),
     ['open_link_request.received'],
   )
   return (id) => links.data.value?.find((link) => link.id === id)?.title

@@ -2,7 +2,7 @@
 import { useAction } from '../../data/action.ts'
 import { api, dataOf } from '../../data/api.ts'
 import type { Needs } from '../../data/needs.ts'
-import { readStatus } from '../../shell/status.ts'
+import { readStatus } from '../../data/status.ts'
 import { messages } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'

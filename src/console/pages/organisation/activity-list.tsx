@@ -1,13 +1,10 @@
 /** What happened in the organisation, newest first, by days. */
 import { useSignal } from '@preact/signals'
-import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import { useResource } from '../../data/resource.ts'
+import { usePagedList } from '../../data/paged.ts'
 import { messages } from '../../text/text.tsx'
-import { ActionButton } from '../../ui/button.tsx'
-import { FailureNotice } from '../../ui/failure.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { Loaded } from '../../ui/page.tsx'
+import { MoreOfList } from '../../ui/more-button.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { TableBox } from '../../ui/table-box.tsx'
 import { When } from '../../ui/when.tsx'
@@ -84,44 +81,30 @@ const ActivityTable = ({ days }: { readonly days: Days }) => {
   const { organisation: texts } = messages()
   const all = useMembersAndGroups().data.value
   const names = all === undefined ? new Map<string, string>() : namesIn(all)
-  const first = useResource(`${days.from} ${days.to}`, () => readPage(days), ORGANISATION_CHANGES)
-  /** The pages after the first one. */
-  const older = useSignal<{
-    readonly items: readonly Activity[]
-    readonly cursor: string | null
-  } | null>(null)
-  const more = useAction(async () => {
-    const cursor = older.value?.cursor ?? first.data.value?.next_cursor
-    if (typeof cursor !== 'string') return
-    const page = await readPage(days, cursor)
-    older.value = {
-      items: [...(older.value?.items ?? []), ...page.items],
-      cursor: page.next_cursor,
-    }
-  })
+  const list = usePagedList<Activity>(
+    `${days.from} ${days.to}`,
+    {
+      read: ({ cursor }) => readPage(days, cursor),
+      keyOf: ({ id }) => id,
+      fits: () => true,
+      wanted: 1,
+    },
+    ORGANISATION_CHANGES,
+  )
+  const items = list.shown
   return (
-    <Loaded from={first}>
-      {({ items, next_cursor }) => {
-        const isNew = new Set(items.map(({ id }) => id))
-        const shown = [...items, ...(older.value?.items ?? []).filter(({ id }) => !isNew.has(id))]
-        const hasMore = older.value === null ? next_cursor !== null : older.value.cursor !== null
-        if (shown.length === 0) return <p>{texts.noActivity}</p>
-        return (
-          <>
-            <TableBox
-              label={texts.activity}
-              heading={[texts.when, texts.event, texts.by, texts.about]}
-            >
-              {shown.map((one) => (
-                <ActivityRow key={one.id} activity={one} names={names} />
-              ))}
-            </TableBox>
-            <FailureNotice of={more.failure} />
-            {hasMore ? <ActionButton action={more}>{texts.more}</ActionButton> : null}
-          </>
-        )
-      }}
-    </Loaded>
+    <>
+      {items === undefined ? null : items.length === 0 ? (
+        <p>{texts.noActivity}</p>
+      ) : (
+        <TableBox label={texts.activity} heading={[texts.when, texts.event, texts.by, texts.about]}>
+          {items.map((one) => (
+            <ActivityRow key={one.id} activity={one} names={names} />
+          ))}
+        </TableBox>
+      )}
+      <MoreOfList of={list} />
+    </>
   )
 }
 
@@ -132,7 +115,7 @@ export const ActivityList = () => {
   const to = useSignal('')
   const days = useSignal<Days>({ from: '', to: '' })
   return (
-    <div class="card">
+    <section class="card">
       <h2>{texts.activity}</h2>
       <form
         class="pair"
@@ -145,7 +128,7 @@ export const ActivityList = () => {
         <TextField label={texts.to} type="date" value={to} />
         <button type="submit">{texts.show}</button>
       </form>
-      <ActivityTable key={`${days.value.from} ${days.value.to}`} days={days.value} />
-    </div>
+      <ActivityTable days={days.value} />
+    </section>
   )
 }

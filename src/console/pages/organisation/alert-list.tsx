@@ -9,11 +9,8 @@ import { TableBox } from '../../ui/table-box.tsx'
 import { When } from '../../ui/when.tsx'
 import { ORGANISATION_CHANGES } from './changes.ts'
 
-const readAlerts = async () => ({
-  items: await allItems((cursor) =>
-    dataOf(api.GET('/api/v1/org/alerts', { params: { query: cursor } })),
-  ),
-})
+const readAlerts = () =>
+  allItems((query) => dataOf(api.GET('/api/v1/org/alerts', { params: { query } })))
 
 const HOUR = 60
 const DAY = 24 * HOUR
@@ -58,11 +55,11 @@ export const AlertList = () => {
   const { organisation: texts } = messages()
   const alerts = useResource('alerts', readAlerts, ORGANISATION_CHANGES)
   return (
-    <div class="card">
+    <section class="card">
       <h2>{texts.alerts}</h2>
       <p class="hint">{texts.alertsLead}</p>
       <Loaded from={alerts}>
-        {({ items }) =>
+        {(items) =>
           items.length === 0 ? null : (
             <TableBox
               label={texts.alerts}
@@ -75,10 +72,10 @@ export const AlertList = () => {
           )
         }
       </Loaded>
-      <p>{alerts.data.value?.items.length === 0 ? texts.noAlerts : texts.changeAlert}</p>
+      <p>{alerts.data.value?.length === 0 ? texts.noAlerts : texts.changeAlert}</p>
       <p>
         <CommandText of="countersignd org alert create" />
       </p>
-    </div>
+    </section>
   )
 }

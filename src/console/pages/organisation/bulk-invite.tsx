@@ -112,7 +112,7 @@ export const BulkInvite = (of: { readonly role: OrganisationRole }) => {
   const mayInvite = of.role !== 'member'
   const done = result.value
   return (
-    <div class="card">
+    <section class="card">
       <h2>{texts.invite}</h2>
       <p class="hint">{mayInvite ? texts.inviteLead : texts.managersOnly}</p>
       {done === null ? null : (
@@ -152,6 +152,6 @@ export const BulkInvite = (of: { readonly role: OrganisationRole }) => {
         </p>
         {preview.length === 0 ? null : <PreviewTable of={preview} />}
       </ActionForm>
-    </div>
+    </section>
   )
 }

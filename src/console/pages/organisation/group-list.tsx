@@ -1,6 +1,5 @@
 /** The groups of the organisation. */
 import { useSignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../data/action.ts'
 import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
@@ -10,19 +9,15 @@ import { AboutName } from '../../ui/about.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { DialogButton } from '../../ui/dialog-button.tsx'
 import { TextField } from '../../ui/fields.tsx'
-import { keepFocus } from '../../ui/focus.ts'
 import { ActionForm } from '../../ui/form.tsx'
-import { Loaded } from '../../ui/page.tsx'
+import { ItemList } from '../../ui/item-list.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { ORGANISATION_CHANGES } from './changes.ts'
 
 type Group = Schemas['OrgGroup']
 
-const readGroups = async () => ({
-  items: await allItems((cursor) =>
-    dataOf(api.GET('/api/v1/org/groups', { params: { query: cursor } })),
-  ),
-})
+const readGroups = () =>
+  allItems((query) => dataOf(api.GET('/api/v1/org/groups', { params: { query } })))
 
 const GroupForm = (of: {
   readonly group: Group | null
@@ -54,7 +49,6 @@ const GroupRow = (of: {
   readonly group: Group
   readonly mayManage: boolean
   readonly reload: () => Promise<void>
-  readonly onDelete: () => Promise<void>
 }) => {
   const { organisation: texts } = messages()
   const { id, name, description, member_count: count } = of.group
@@ -94,7 +88,7 @@ const GroupRow = (of: {
             confirm={texts.remove}
             work={async () => {
               await dataOf(api.DELETE('/api/v1/org/groups/{id}', { params: { path: { id } } }))
-              await of.onDelete()
+              await of.reload()
             }}
           >
             {texts.deleteGroupMeans}
@@ -109,40 +103,23 @@ const GroupRow = (of: {
 export const GroupList = ({ mayManage }: { readonly mayManage: boolean }) => {
   const { organisation: texts } = messages()
   const groups = useResource('groups', readGroups, ORGANISATION_CHANGES)
-  const list = useRef<HTMLDivElement>(null)
   return (
-    <div class="card">
+    <section class="card">
       <h2>{texts.groups}</h2>
       <p class="hint">{mayManage ? texts.groupsLead : texts.managersOnly}</p>
-      <div ref={list} tabIndex={-1}>
-        <Loaded from={groups}>
-          {({ items }) =>
-            items.length === 0 ? (
-              <p>{texts.noGroups}</p>
-            ) : (
-              <ul class="rows lines" aria-label={texts.groups}>
-                {items.map((group) => (
-                  <GroupRow
-                    key={group.id}
-                    group={group}
-                    mayManage={mayManage}
-                    reload={groups.reload}
-                    onDelete={async () => {
-                      await groups.reload()
-                      keepFocus(list.current)
-                    }}
-                  />
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
-      </div>
+      <ItemList
+        from={groups}
+        label={texts.groups}
+        none={texts.noGroups}
+        row={(group) => (
+          <GroupRow key={group.id} group={group} mayManage={mayManage} reload={groups.reload} />
+        )}
+      />
       {mayManage ? (
         <DialogButton label={texts.newGroup} title={texts.newGroup}>
           {(close) => <GroupForm group={null} reload={groups.reload} onClose={close} />}
         </DialogButton>
       ) : null}
-    </div>
+    </section>
   )
 }

@@ -13,16 +13,10 @@ export interface MembersAndGroups {
 export const calledMember = ({ display_name, email, id }: Schemas['OrgMember']): string =>
   display_name ?? email ?? id
 
-const PAGE = 200
-
 async function readMembersAndGroups(): Promise<MembersAndGroups> {
   const [members, groups] = await Promise.all([
-    allItems((cursor) =>
-      dataOf(api.GET('/api/v1/org/members', { params: { query: { ...cursor, limit: PAGE } } })),
-    ),
-    allItems((cursor) =>
-      dataOf(api.GET('/api/v1/org/groups', { params: { query: { ...cursor, limit: PAGE } } })),
-    ),
+    allItems((query) => dataOf(api.GET('/api/v1/org/members', { params: { query } }))),
+    allItems((query) => dataOf(api.GET('/api/v1/org/groups', { params: { query } }))),
   ])
   return { members, groups }
 }

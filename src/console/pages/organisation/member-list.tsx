@@ -264,12 +264,12 @@ export const MemberList = (of: { readonly own: string; readonly mayManage: boole
   const { organisation: texts } = messages()
   const all = useMembersAndGroups()
   return (
-    <div class="card">
+    <section class="card">
       <h2>{texts.members}</h2>
       <p class="hint">{of.mayManage ? texts.namesAreServers : texts.managersOnly}</p>
       <Loaded from={all}>
         {(data) => <MemberTable data={data} reload={all.reload} {...of} />}
       </Loaded>
-    </div>
+    </section>
   )
 }

@@ -136,7 +136,7 @@ export const TrendCard = () => {
   const period = useSignal<Period>('days30')
   const isTable = useSignal(false)
   return (
-    <div class="card">
+    <section class="card">
       <h2>{texts.trend}</h2>
       <div class="pair">
         <SelectField
@@ -151,6 +151,6 @@ export const TrendCard = () => {
         />
       </div>
       <TrendContent metric={metric.value} period={period.value} isTable={isTable} />
-    </div>
+    </section>
   )
 }

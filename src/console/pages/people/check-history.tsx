@@ -1,6 +1,6 @@
 /** The newest checks of a person's words. */
 import type { Schemas } from '../../data/api.ts'
-import { now } from '../../data/clock.ts'
+import { thisMinute } from '../../data/clock.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { messages, timeShort } from '../../text/text.tsx'
 import { TableBox } from '../../ui/table-box.tsx'
@@ -11,13 +11,6 @@ import { useNewestChecks } from './people-data.ts'
 /** How many checks are shown. */
 const MOST = 10
 
-const OUTCOMES = {
-  verified: 'outcomeVerified',
-  echo: 'outcomeEcho',
-  inconclusive: 'outcomeInconclusive',
-  not_verified: 'outcomeNotVerified',
-} as const
-
 const isAbout = (id: string) => (match: Schemas['LoggedMatch']) =>
   match.connection_id === id || match.guest_code_id === id
 
@@ -26,7 +19,7 @@ const isAbout = (id: string) => (match: Schemas['LoggedMatch']) =>
  * @param of the id of the connection or the guest code
  */
 export const CheckHistory = ({ of: id }: { readonly of: string }) => {
-  const { people } = messages()
+  const { people, log } = messages()
   const checks = useNewestChecks()
   return (
     <section class="card">
@@ -37,16 +30,13 @@ export const CheckHistory = ({ of: id }: { readonly of: string }) => {
           return shown.length === 0 ? (
             <p>{people.historyNone}</p>
           ) : (
-            <TableBox
-              label={people.history}
-              heading={[people.historyWhen, people.historyResult, people.historySpeaker]}
-            >
+            <TableBox label={people.history} heading={[log.time, log.outcome, log.who]}>
               {shown.map((entry) => (
                 <tr key={entry.id}>
                   <td>
-                    <time dateTime={entry.at}>{timeShort(entry.at, now.value)}</time>
+                    <time dateTime={entry.at}>{timeShort(entry.at, thisMinute.value)}</time>
                   </td>
-                  <td>{people[OUTCOMES[entry.outcome]]}</td>
+                  <td>{log[entry.outcome]}</td>
                   <td>
                     <Name of={entry.matches.find(isAbout(id))?.display_name ?? ''} />
                   </td>

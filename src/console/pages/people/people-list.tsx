@@ -1,25 +1,18 @@
 /** All people in one list: connections, guests and open invitations. */
 import { signal, useComputed, useSignal, type ReadonlySignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import type { Schemas } from '../../data/api.ts'
 import { now } from '../../data/clock.ts'
+import { useAllConnections } from '../../data/connections.ts'
+import { useTags } from '../../data/tags.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { filled, locale, messages } from '../../text/text.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
-import { keepFocus } from '../../ui/focus.ts'
 import { useMedia } from '../../ui/media.ts'
 import { PageFrame } from '../../ui/page.tsx'
 import { VirtualList } from '../../ui/virtual-list.tsx'
-import {
-  useAllConnections,
-  useAllTags,
-  useGuestCodes,
-  useNewestChecks,
-  useSentInvitations,
-  useTrustCards,
-} from './people-data.ts'
+import { useGuestCodes, useNewestChecks, useSentInvitations, useTrustCards } from './people-data.ts'
 import {
   foundRows,
   PEOPLE_FILTERS,
@@ -122,13 +115,12 @@ export const PeopleList = () => {
   const guests = useGuestCodes()
   const invitations = useSentInvitations()
   const cards = useTrustCards()
-  const tags = useAllTags()
+  const tags = useTags()
   const checks = useNewestChecks()
   const star = useStar((changed) => {
     connections.change((all) => new Map(all).set(changed.id, changed))
   })
   const withdrawn = useSignal<Schemas['Invitation'] | null>(null)
-  const list = useRef<HTMLDivElement>(null)
 
   const rows = useComputed(() =>
     connections.data.value === undefined || guests.data.value === undefined
@@ -178,7 +170,7 @@ export const PeopleList = () => {
       ) : rows.value.length === 0 ? (
         <p class="card">{people.empty}</p>
       ) : (
-        <div ref={list} tabIndex={-1} class="people-list">
+        <div class="people-list">
           <div class="people-failure">
             <FailureNotice of={star.failure} />
           </div>
@@ -200,7 +192,6 @@ export const PeopleList = () => {
           onDone={() => Promise.all([invitations.reload(), connections.reload()])}
           onClose={() => {
             withdrawn.value = null
-            keepFocus(list.current)
           }}
         />
       )}

@@ -1,6 +1,6 @@
 /** One row of the list of people. */
 import type { Schemas } from '../../data/api.ts'
-import { now } from '../../data/clock.ts'
+import { thisMinute } from '../../data/clock.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import { MessageText, filled, messages, timeExact, timeRelative } from '../../text/text.tsx'
@@ -14,11 +14,11 @@ const SeenText = ({ of, since }: { readonly of: LastVerified; readonly since: st
   if (of === 'never') return <>{people.neverVerified}</>
   if (of === 'unknown')
     return since === null ? null : (
-      <>{filled(people.notVerifiedSince, { time: timeRelative(since, now.value) })}</>
+      <>{filled(people.notVerifiedSince, { time: timeRelative(since, thisMinute.value) })}</>
     )
   return (
     <time dateTime={of.at} title={timeExact(of.at)}>
-      {filled(people.verified, { time: timeRelative(of.at, now.value) })}
+      {filled(people.verified, { time: timeRelative(of.at, thisMinute.value) })}
     </time>
   )
 }
@@ -114,7 +114,7 @@ export const PersonListRow = (of: {
         <PersonStateText state={row.state} until={until} />
         <span class="person-about">
           {row.state === 'guestReady' && until !== undefined ? (
-            <>{filled(people.guestEnds, { time: timeRelative(until, now.value) })} · </>
+            <>{filled(people.guestEnds, { time: timeRelative(until, thisMinute.value) })} · </>
           ) : null}
           {row.kind === 'invitation' || row.state in NOT_YET ? null : (
             <SeenText of={row.verified} since={of.since} />

@@ -1,5 +1,5 @@
 /** The state of a person in words. */
-import { now } from '../../data/clock.ts'
+import { thisMinute } from '../../data/clock.ts'
 import { filled, messages, timeRelative } from '../../text/text.tsx'
 import { STATE_TONES, type PersonStateKind } from './people-rows.ts'
 
@@ -15,7 +15,7 @@ export const PersonStateText = (of: {
   const { state, until } = of
   const text =
     state === 'guestEndsSoon'
-      ? filled(people.guestEndsSoon, { time: timeRelative(until ?? '', now.value) })
+      ? filled(people.guestEndsSoon, { time: timeRelative(until ?? '', thisMinute.value) })
       : people[state]
   return (
     <span class="person-state" data-tone={STATE_TONES[state]}>

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useOwnWords } from '../../data/own-words.ts'
 import { messages } from '../../text/text.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
-import { OwnWords } from '../call/own-words.tsx'
+import { OwnWordsCard } from '../call/own-words.tsx'
 
 /** The errors that say why there are no words, with a message that names who must act. */
 const NO_WORDS = new Set(['invalid_state', 'secret_unavailable'])
@@ -18,7 +18,8 @@ export const WordsOnRequest = ({ id }: { readonly id: string }) => {
   const words = useOwnWords(id)
   const isShown = useSignal(false)
   const failure = words.failure.value
-  if (failure === null && isShown.value) return <OwnWords id={id} title={people.yourWords} />
+  if (failure === null && isShown.value)
+    return <OwnWordsCard words={words} title={people.yourWords} />
   return (
     <section class="card">
       <h2>{people.yourWords}</h2>

@@ -10,11 +10,8 @@ import { NoticeBox } from '../../ui/notice.tsx'
 import { Loaded } from '../../ui/page.tsx'
 import { SettingSection } from './setting-section.tsx'
 
-const readAddresses = async () => ({
-  items: await allItems((cursor) =>
-    dataOf(api.GET('/api/v1/emails', { params: { query: cursor } })),
-  ),
-})
+const readAddresses = () =>
+  allItems((query) => dataOf(api.GET('/api/v1/emails', { params: { query } })))
 
 const AddressRow = ({ of: { address, primary, verified } }: { readonly of: Schemas['Email'] }) => {
   const { settings } = messages()
@@ -49,7 +46,7 @@ export const AddressSettings = () => {
   return (
     <SettingSection title={settings.addresses} lead={settings.addressesLead}>
       <Loaded from={addresses}>
-        {({ items }) =>
+        {(items) =>
           items.length === 0 ? (
             <p>{settings.noAddress}</p>
           ) : (

@@ -6,6 +6,7 @@ import { lockSession } from '../../session/session.ts'
 import { MessageText, messages } from '../../text/text.tsx'
 import { CommandText } from '../../ui/command.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { OpenerButton } from '../../ui/opener-button.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { SettingSection } from './setting-section.tsx'
@@ -43,7 +44,6 @@ const DeleteDialog = (of: { readonly name: string; readonly onClose: () => void 
 /** The section of the deletion. */
 export const DeleteAccount = () => {
   const { settings } = messages()
-  const isAsking = useSignal(false)
   const name = ownProfile.data.value?.display_name
   return (
     <SettingSection title={settings.deleteAccount} lead={settings.deleteLead}>
@@ -51,24 +51,11 @@ export const DeleteAccount = () => {
       <p>
         <CommandText of="countersignd open --full" />
       </p>
-      <button
-        type="button"
-        class="danger"
-        disabled={name === undefined}
-        onClick={() => {
-          isAsking.value = true
-        }}
-      >
-        {settings.deleteButton}
-      </button>
-      {isAsking.value && name !== undefined ? (
-        <DeleteDialog
-          name={name}
-          onClose={() => {
-            isAsking.value = false
-          }}
-        />
-      ) : null}
+      {name === undefined ? null : (
+        <OpenerButton label={settings.deleteButton} kind="danger">
+          {(close) => <DeleteDialog name={name} onClose={close} />}
+        </OpenerButton>
+      )}
     </SettingSection>
   )
 }

@@ -1,35 +1,19 @@
 /** Exports: all data that the account server stores about the account, as a ZIP file. */
 import { useSignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
 import { useAction } from '../../data/action.ts'
 import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { locale, MessageText, messages } from '../../text/text.tsx'
+import { sizeText } from '../../text/size.ts'
+import { MessageText, messages } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
-import { keepFocus } from '../../ui/focus.ts'
 import { Loaded } from '../../ui/page.tsx'
 import { When } from '../../ui/when.tsx'
 import { SettingSection } from './setting-section.tsx'
 
-const readExports = async () => ({
-  items: await allItems((cursor) =>
-    dataOf(api.GET('/api/v1/exports', { params: { query: cursor } })),
-  ),
-})
-
-const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
-
-/** Returns a size in a readable unit. */
-function sizeText(bytes: number): string {
-  const at = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), UNITS.length - 1)
-  return (bytes / 1000 ** at).toLocaleString(locale(), {
-    style: 'unit',
-    unit: UNITS[at]!,
-    maximumFractionDigits: at === 0 ? 0 : 1,
-  })
-}
+const readExports = () =>
+  allItems((query) => dataOf(api.GET('/api/v1/exports', { params: { query } })))
 
 const ExportRow = ({ of }: { readonly of: Schemas['Export'] }) => {
   const { settings } = messages()
@@ -95,46 +79,42 @@ const ExportRow = ({ of }: { readonly of: Schemas['Export'] }) => {
 export const ExportSettings = () => {
   const { settings } = messages()
   const exports = useResource('exports', readExports, ['export.*', 'session.*'])
-  const list = useRef<HTMLDivElement>(null)
   const request = useAction(async () => {
     await dataOf(api.POST('/api/v1/exports'))
     await exports.reload()
   })
   return (
     <SettingSection title={settings.exports} lead={settings.exportsLead}>
-      <div ref={list} tabIndex={-1}>
-        <Loaded from={exports}>
-          {({ items }) => (
-            <>
+      <Loaded from={exports}>
+        {(items) => (
+          <>
+            {items.length === 0 ? null : (
+              <ul class="rows lines" aria-label={settings.exports}>
+                {items.map((one) => (
+                  <ExportRow key={one.id} of={one} />
+                ))}
+              </ul>
+            )}
+            <FailureNotice of={request.failure} />
+            <div class="answers">
+              <ActionButton action={request}>{settings.requestExport}</ActionButton>
               {items.length === 0 ? null : (
-                <ul class="rows lines" aria-label={settings.exports}>
-                  {items.map((one) => (
-                    <ExportRow key={one.id} of={one} />
-                  ))}
-                </ul>
+                <ConfirmedButton
+                  label={settings.deleteExports}
+                  title={settings.deleteExportsAsk}
+                  confirm={settings.deleteExports}
+                  work={async () => {
+                    await dataOf(api.DELETE('/api/v1/exports'))
+                    await exports.reload()
+                  }}
+                >
+                  {settings.deleteExportsMeans}
+                </ConfirmedButton>
               )}
-              <FailureNotice of={request.failure} />
-              <div class="answers">
-                <ActionButton action={request}>{settings.requestExport}</ActionButton>
-                {items.length === 0 ? null : (
-                  <ConfirmedButton
-                    label={settings.deleteExports}
-                    title={settings.deleteExportsAsk}
-                    confirm={settings.deleteExports}
-                    work={async () => {
-                      await dataOf(api.DELETE('/api/v1/exports'))
-                      await exports.reload()
-                      keepFocus(list.current)
-                    }}
-                  >
-                    {settings.deleteExportsMeans}
-                  </ConfirmedButton>
-                )}
-              </div>
-            </>
-          )}
-        </Loaded>
-      </div>
+            </div>
+          </>
+        )}
+      </Loaded>
     </SettingSection>
   )
 }

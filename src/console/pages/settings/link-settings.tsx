@@ -1,5 +1,5 @@
 /** The public address of links, and who can open them. */
-import { daemonStatus } from '../../shell/status.ts'
+import { daemonStatus } from '../../data/status.ts'
 import { MessageText, messages } from '../../text/text.tsx'
 import { CommandText } from '../../ui/command.tsx'
 import { SettingSection } from './setting-section.tsx'

@@ -2,11 +2,11 @@
 import { useSignal } from '@preact/signals'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
+import { useTags } from '../../data/tags.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { CheckField, SelectField, TextField } from '../../ui/fields.tsx'
 import { ActionForm } from '../../ui/form.tsx'
 import { Name } from '../../ui/person-name.tsx'
-import { useTags } from './tags.ts'
 
 const DAY_S = 86_400
 const HOUR_S = 3600
@@ -31,7 +31,7 @@ export const PresetForm = (of: {
 }) => {
   const { settings, common } = messages()
   const { preset } = of
-  const { items: tags } = useTags().data.value ?? { items: [] }
+  const tags = useTags().data.value ?? []
   const name = useSignal(preset?.name ?? '')
   const chosen = useSignal<readonly string[]>(preset?.tag_ids ?? [])
   const isFavorite = useSignal(preset?.favorite ?? false)

@@ -1,29 +1,24 @@
 /** The presets: the settings of new connections. */
-import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../data/action.ts'
 import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
+import { useTags } from '../../data/tags.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { AboutName } from '../../ui/about.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { DialogButton } from '../../ui/dialog-button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
-import { keepFocus } from '../../ui/focus.ts'
-import { Loaded } from '../../ui/page.tsx'
+import { ItemList } from '../../ui/item-list.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { PresetForm, validityText } from './preset-form.tsx'
 import { SettingSection } from './setting-section.tsx'
-import { useTags } from './tags.ts'
 
 type Preset = Schemas['Preset']
 
-const readPresets = async () => ({
-  items: await allItems((cursor) =>
-    dataOf(api.GET('/api/v1/presets', { params: { query: cursor } })),
-  ),
-})
+const readPresets = () =>
+  allItems((query) => dataOf(api.GET('/api/v1/presets', { params: { query } })))
 
 /** Returns what a preset sets, as short texts. */
 function effectsOf(preset: Preset, tags: readonly Schemas['Tag'][]): string[] {
@@ -39,13 +34,9 @@ function effectsOf(preset: Preset, tags: readonly Schemas['Tag'][]): string[] {
   ]
 }
 
-const PresetRow = (of: {
-  readonly preset: Preset
-  readonly reload: () => Promise<void>
-  readonly onDelete: () => Promise<void>
-}) => {
+const PresetRow = (of: { readonly preset: Preset; readonly reload: () => Promise<void> }) => {
   const { settings } = messages()
-  const { items: tags } = useTags().data.value ?? { items: [] }
+  const tags = useTags().data.value ?? []
   const { id, name, is_default: isDefault } = of.preset
   const setDefault = useAction(async () => {
     if (isDefault) await dataOf(api.DELETE('/api/v1/presets/default'))
@@ -88,7 +79,7 @@ const PresetRow = (of: {
           confirm={settings.remove}
           work={async () => {
             await dataOf(api.DELETE('/api/v1/presets/{id}', { params: { path: { id } } }))
-            await of.onDelete()
+            await of.reload()
           }}
         >
           {settings.deletePresetMeans}
@@ -102,32 +93,14 @@ const PresetRow = (of: {
 export const PresetSettings = () => {
   const { settings } = messages()
   const presets = useResource('presets', readPresets, ['session.*', 'sync.done'])
-  const list = useRef<HTMLDivElement>(null)
   return (
     <SettingSection title={settings.presets} lead={settings.presetsLead}>
-      <div ref={list} tabIndex={-1}>
-        <Loaded from={presets}>
-          {({ items }) =>
-            items.length === 0 ? (
-              <p>{settings.noPresets}</p>
-            ) : (
-              <ul class="rows lines" aria-label={settings.presets}>
-                {items.map((preset) => (
-                  <PresetRow
-                    key={preset.id}
-                    preset={preset}
-                    reload={presets.reload}
-                    onDelete={async () => {
-                      await presets.reload()
-                      keepFocus(list.current)
-                    }}
-                  />
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
-      </div>
+      <ItemList
+        from={presets}
+        label={settings.presets}
+        none={settings.noPresets}
+        row={(preset) => <PresetRow key={preset.id} preset={preset} reload={presets.reload} />}
+      />
       <DialogButton label={settings.newPreset} title={settings.newPreset}>
         {(close) => <PresetForm preset={null} reload={presets.reload} onClose={close} />}
       </DialogButton>

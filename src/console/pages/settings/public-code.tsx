@@ -1,5 +1,5 @@
 /** The public code: three words that strangers can look up at the account server. */
-import { useSignal, useSignalEffect } from '@preact/signals'
+import { useSignalEffect } from '@preact/signals'
 import { api, dataOf } from '../../data/api.ts'
 import { now, secondsLeft } from '../../data/clock.ts'
 import { awaySince } from '../../data/live.ts'
@@ -7,7 +7,7 @@ import { ownProfile } from '../../data/own-profile.ts'
 import { useAction } from '../../data/action.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
-import { ConfirmDialog } from '../../ui/dialog.tsx'
+import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
 import { Loaded } from '../../ui/page.tsx'
 import { usePreferences } from './preferences.ts'
@@ -37,7 +37,6 @@ const PublicWords = () => {
 export const PublicCode = () => {
   const { settings } = messages()
   const preferences = usePreferences()
-  const isAsking = useSignal(false)
   const set = async (isOn: boolean) => {
     await dataOf(api.PATCH('/api/v1/preferences', { body: { public_code: isOn } }))
     await Promise.all([preferences.reload(), ownProfile.reload()])
@@ -58,30 +57,19 @@ export const PublicCode = () => {
             {isOn ? (
               <ActionButton action={switchOff}>{settings.switchOff}</ActionButton>
             ) : (
-              <button
-                type="button"
-                onClick={() => {
-                  isAsking.value = true
-                }}
+              <ConfirmedButton
+                label={settings.switchOn}
+                title={settings.publicCodeAsk}
+                confirm={settings.switchOn}
+                isHarmless
+                work={() => set(true)}
               >
-                {settings.switchOn}
-              </button>
+                {settings.publicCodeMeans}
+              </ConfirmedButton>
             )}
           </>
         )}
       </Loaded>
-      {isAsking.value ? (
-        <ConfirmDialog
-          title={settings.publicCodeAsk}
-          confirm={settings.switchOn}
-          work={() => set(true)}
-          onClose={() => {
-            isAsking.value = false
-          }}
-        >
-          <p>{settings.publicCodeMeans}</p>
-        </ConfirmDialog>
-      ) : null}
     </SettingSection>
   )
 }

@@ -1,20 +1,18 @@
 /** The tags of the account. */
 import { useSignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
+import { useTags } from '../../data/tags.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { AboutName } from '../../ui/about.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { DialogButton } from '../../ui/dialog-button.tsx'
 import { CheckField, ColorField, TextField } from '../../ui/fields.tsx'
-import { keepFocus } from '../../ui/focus.ts'
 import { ActionForm } from '../../ui/form.tsx'
-import { Loaded } from '../../ui/page.tsx'
+import { ItemList } from '../../ui/item-list.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { SettingSection } from './setting-section.tsx'
-import { useTags } from './tags.ts'
 
 type Tag = Schemas['Tag']
 
@@ -51,11 +49,7 @@ const TagForm = (of: {
   )
 }
 
-const TagRow = (of: {
-  readonly tag: Tag
-  readonly reload: () => Promise<void>
-  readonly onDelete: () => Promise<void>
-}) => {
+const TagRow = (of: { readonly tag: Tag; readonly reload: () => Promise<void> }) => {
   const { settings } = messages()
   const { id, name, color, connection_count: count } = of.tag
   return (
@@ -88,7 +82,7 @@ const TagRow = (of: {
         confirm={settings.remove}
         work={async () => {
           await dataOf(api.DELETE('/api/v1/tags/{id}', { params: { path: { id } } }))
-          await of.onDelete()
+          await of.reload()
         }}
       >
         {filled(settings.deleteTagMeans, { count })}
@@ -101,32 +95,14 @@ const TagRow = (of: {
 export const TagSettings = () => {
   const { settings } = messages()
   const tags = useTags()
-  const list = useRef<HTMLDivElement>(null)
   return (
     <SettingSection title={settings.tags} lead={settings.tagsLead}>
-      <div ref={list} tabIndex={-1}>
-        <Loaded from={tags}>
-          {({ items }) =>
-            items.length === 0 ? (
-              <p>{settings.noTags}</p>
-            ) : (
-              <ul class="rows lines" aria-label={settings.tags}>
-                {items.map((tag) => (
-                  <TagRow
-                    key={tag.id}
-                    tag={tag}
-                    reload={tags.reload}
-                    onDelete={async () => {
-                      await tags.reload()
-                      keepFocus(list.current)
-                    }}
-                  />
-                ))}
-              </ul>
-            )
-          }
-        </Loaded>
-      </div>
+      <ItemList
+        from={tags}
+        label={settings.tags}
+        none={settings.noTags}
+        row={(tag) => <TagRow key={tag.id} tag={tag} reload={tags.reload} />}
+      />
       <DialogButton label={settings.newTag} title={settings.newTag}>
         {(close) => <TagForm tag={null} reload={tags.reload} onClose={close} />}
       </DialogButton>

@@ -1,5 +1,5 @@
 /** This window: what it may do and until when, and how the account is signed out. */
-import { now } from '../../data/clock.ts'
+import { thisMinute } from '../../data/clock.ts'
 import { sessionFullUntil, sessionScope } from '../../session/session.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { filled, messages, timeShort } from '../../text/text.tsx'
@@ -15,7 +15,7 @@ export const WindowSettings = () => {
     <SettingSection title={settings.window} lead={settings.windowLead}>
       <p>
         {scope === 'full' && until !== null
-          ? filled(settings.scopeFullUntil, { time: timeShort(until, now.value) })
+          ? filled(settings.scopeFullUntil, { time: timeShort(until, thisMinute.value) })
           : { read: settings.scopeRead, write: settings.scopeWrite, full: settings.scopeFull }[
               scope
             ]}

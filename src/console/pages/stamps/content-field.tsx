@@ -6,24 +6,12 @@ import {
   type ContentFault,
   type HashedContent,
 } from '../../data/content.ts'
-import { locale, MessageText, messages } from '../../text/text.tsx'
+import { sizeText } from '../../text/size.ts'
+import { MessageText, messages } from '../../text/text.tsx'
 import { FileDrop } from '../../ui/file-drop.tsx'
 import { TextField } from '../../ui/fields.tsx'
 import { NoticeBox } from '../../ui/notice.tsx'
 import { Name } from '../../ui/person-name.tsx'
-
-const UNITS = ['byte', 'kilobyte', 'megabyte'] as const
-
-/** Returns a size as text, such as "1.2 MB". */
-export function sizeText(bytes: number): string {
-  const power = bytes < 1000 ? 0 : bytes < 1_000_000 ? 1 : 2
-  return new Intl.NumberFormat(locale(), {
-    style: 'unit',
-    unit: UNITS[power]!,
-    unitDisplay: power === 0 ? 'long' : 'short',
-    maximumFractionDigits: 1,
-  }).format(bytes / 1000 ** power)
-}
 
 /** The chosen content: a file with its hash, or a text, which is hashed when it is sent. */
 export interface ChosenContent {

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { usePagedList } from '../../data/paged.ts'
+import { sizeText } from '../../text/size.ts'
 import { messages } from '../../text/text.tsx'
 import { Copyable } from '../../ui/copyable.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -10,7 +11,6 @@ import { Name } from '../../ui/person-name.tsx'
 import { ServerText } from '../../ui/server-text.tsx'
 import { TableBox } from '../../ui/table-box.tsx'
 import { When } from '../../ui/when.tsx'
-import { sizeText } from './content-field.tsx'
 import { StampSummary } from './stamp-summary.tsx'
 
 type Listed = Schemas['ListedStamp']

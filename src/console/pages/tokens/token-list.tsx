@@ -99,10 +99,7 @@ export const TokenList = () => {
   const { tokens } = messages()
   const list = useResource(
     'tokens',
-    () =>
-      allItems((page) =>
-        dataOf(api.GET('/api/v1/api-tokens', { params: { query: { limit: 200, ...page } } })),
-      ),
+    () => allItems((query) => dataOf(api.GET('/api/v1/api-tokens', { params: { query } }))),
     ['token.*'],
   )
   return (

@@ -1,9 +1,8 @@
 /** Tokens and apps: which programs may use the account, and what is sent to programs. */
-import { sessionScope } from '../../session/session.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { messages } from '../../text/text.tsx'
 import { PageFrame } from '../../ui/page.tsx'
-import { RightsNotice } from '../../ui/rights-notice.tsx'
+import { hasScope, RightsNotice } from '../../ui/rights-notice.tsx'
 import { PageTabs } from '../../ui/page-tabs.tsx'
 import { NewTokenForm } from './new-token.tsx'
 import { SnippetList } from './snippets.tsx'
@@ -30,7 +29,7 @@ export default function TokensPage({ rest: [part] }: { readonly rest: readonly s
         <>
           <p class="lead">{tokens.lead}</p>
           <RightsNotice needs="full" />
-          {sessionScope.value === 'full' ? <TokenList /> : null}
+          {hasScope('full') ? <TokenList /> : null}
           <NewTokenForm />
         </>
       ) : current === 'webhooks' ? (

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import { now } from '../../data/clock.ts'
+import { thisMinute } from '../../data/clock.ts'
 import { useResource } from '../../data/resource.ts'
 import { filled, messages, timeShort } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
@@ -146,10 +146,12 @@ export const WebhookCard = (of: {
       {state === 'given_up' ? <NoticeBox kind="bad">{tokens.givenUpText}</NoticeBox> : null}
       {state === 'active' && webhook.failing_since !== null ? (
         <NoticeBox kind="warn">
-          {filled(tokens.failingSince, { time: timeShort(webhook.failing_since, now.value) })}
+          {filled(tokens.failingSince, {
+            time: timeShort(webhook.failing_since, thisMinute.value),
+          })}
           {webhook.next_attempt_at === null
             ? null
-            : `. ${filled(tokens.nextAttempt, { time: timeShort(webhook.next_attempt_at, now.value) })}`}
+            : `. ${filled(tokens.nextAttempt, { time: timeShort(webhook.next_attempt_at, thisMinute.value) })}`}
         </NoticeBox>
       ) : null}
       <div class="answers">

@@ -1,39 +1,27 @@
 /** The webhooks of this daemon. */
-import { useRef } from 'preact/hooks'
 import { allItems, api, dataOf } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
-import { sessionScope } from '../../session/session.ts'
 import { messages } from '../../text/text.tsx'
 import { CommandText } from '../../ui/command.tsx'
-import { keepFocus } from '../../ui/focus.ts'
 import { Loaded } from '../../ui/page.tsx'
+import { hasScope } from '../../ui/rights-notice.tsx'
 import { NewWebhookForm } from './new-webhook.tsx'
 import { WebhookCard } from './webhook-card.tsx'
 
 /** Lists the webhooks, and creates new ones. */
 export const WebhookList = () => {
   const { tokens } = messages()
-  const heading = useRef<HTMLHeadingElement>(null)
   const list = useResource(
     'webhooks',
-    () =>
-      allItems((page) =>
-        dataOf(api.GET('/api/v1/webhooks', { params: { query: { limit: 200, ...page } } })),
-      ),
+    () => allItems((query) => dataOf(api.GET('/api/v1/webhooks', { params: { query } }))),
     ['webhook.*', 'token.revoked'],
   )
-  const change = async () => {
-    await list.reload()
-    keepFocus(heading.current)
-  }
   return (
     <>
       <p class="lead">{tokens.webhooksLead}</p>
       <section class="card" aria-labelledby="webhook-list">
-        <h2 id="webhook-list" ref={heading} tabIndex={-1}>
-          {tokens.webhooks}
-        </h2>
-        {sessionScope.value === 'write' ? (
+        <h2 id="webhook-list">{tokens.webhooks}</h2>
+        {!hasScope('full') ? (
           <p>
             {tokens.ownWebhooks} <CommandText of="countersignd open --full" />
           </p>
@@ -44,7 +32,7 @@ export const WebhookList = () => {
               <p>{tokens.webhooksNone}</p>
             ) : (
               all.map((webhook) => (
-                <WebhookCard key={webhook.id} webhook={webhook} onChange={change} />
+                <WebhookCard key={webhook.id} webhook={webhook} onChange={list.reload} />
               ))
             )
           }

@@ -26,7 +26,6 @@ export default {
   notCallable:
     'Für diese Person gibt es jetzt keine Wörter. Der Code ist beendet, oder dieses Gerät hat das Geheimnis noch nicht.',
   sayNowHint: 'Warten Sie dann, bis Ihre Wörter bestätigt werden.',
-  yourWords: 'Ihre Wörter für {name}',
   change: { one: 'Neue Wörter in {count} Sekunde', other: 'Neue Wörter in {count} Sekunden' },
   spell: 'Buchstabieren',
   noSpelling: 'Nicht buchstabieren',
@@ -60,14 +59,13 @@ export default {
   secret_missing:
     'Die Wörter mancher Personen lassen sich nur auf einem anderen Ihrer Geräte prüfen.',
   clock_uncertain:
-    'Die Uhr dieses Computers geht vielleicht falsch. Stellen Sie sie und synchronisieren Sie dann.',
-  sync_stale: 'Die letzte Synchronisierung ist zu lange her. Synchronisieren Sie jetzt.',
-  rotation_pending: 'Eine Verbindung wartet auf ein neues Geheimnis. Synchronisieren Sie jetzt.',
-  roster_forked:
-    'Die Geschichte einer Verbindung hat sich geteilt, deshalb lassen sich ihre Wörter nicht prüfen.',
+    'Die Uhr dieses Computers geht vielleicht falsch. Stellen Sie sie, und gleichen Sie dann ab.',
+  sync_stale: 'Der letzte Abgleich ist zu lange her. Gleichen Sie jetzt ab.',
+  rotation_pending: 'Eine Verbindung wartet auf ein neues Geheimnis. Gleichen Sie jetzt ab.',
+  roster_forked: 'Eine Verbindung hat zwei Verläufe, deshalb lassen sich ihre Wörter nicht prüfen.',
   connection_ended: 'Diese Verbindung wurde beendet.',
   old_epoch: 'Diese Wörter sind älter als der letzte Wechsel des Geheimnisses.',
-  sync: 'Jetzt synchronisieren',
+  sync: 'Jetzt abgleichen',
   goOn: 'Wie geht es weiter?',
   confirmToMe: 'Mir wird etwas bestätigt',
   confirmToThem: 'Ich bestätige etwas',

@@ -1,5 +1,5 @@
 export default {
-  lead: 'Jedes Gerät hat eigene Schlüssel. Sperren Sie ein Gerät, das Sie verloren oder weggegeben haben.',
+  lead: 'Jedes Gerät hat eigene Schlüssel. Widerrufen Sie ein Gerät, das Sie verloren oder weggegeben haben.',
   list: 'Ihre Geräte',
   thisOne: 'Dieses Gerät',
   waits: 'Wartet auf Bestätigung',
@@ -23,15 +23,15 @@ export default {
   declined: 'Sie haben {name} abgelehnt.',
   endSession: 'Sitzung beenden',
   endSessionText:
-    'Das Gerät wird sofort abgemeldet, zum Beispiel wenn Sie es offen stehen ließen. Es behält seine Schlüssel und kann sich mit einem Code aus Ihrer Mail wieder anmelden. Wenn Sie das Gerät verloren haben, sperren Sie es.',
+    'Das Gerät wird sofort abgemeldet, zum Beispiel wenn Sie es offen stehen ließen. Es behält seine Schlüssel und kann sich mit einem Code aus Ihrer Mail wieder anmelden. Wenn Sie das Gerät verloren haben, widerrufen Sie es.',
   sessionEnded: 'Sie haben die Sitzung von {name} beendet.',
-  revoke: 'Sperren',
-  revokeTitle: 'Gerät sperren',
+  revoke: 'Widerrufen',
+  revokeTitle: 'Gerät widerrufen',
   revokeText:
     'Die Schlüssel und die Sitzung dieses Geräts enden für immer. Alle Ihre Verbindungen bekommen neue Geheimnisse, deshalb lassen sich ihre Wörter vielleicht einige Minuten nicht prüfen. Um das Gerät wieder zu benutzen, melden Sie sich darauf als neues Gerät an.',
   revokeRecovery:
     'Wenn Sie es verloren haben und es Ihren Wiederherstellungsschlüssel erstellt hat, gilt dieser Schlüssel weiter. Ein Hinweis zeigt dann, was zu tun ist.',
-  revoked: 'Sie haben {name} gesperrt.',
+  revoked: 'Sie haben {name} widerrufen.',
   signOut: 'Um dieses Gerät abzumelden:',
 
   waitingHere: 'Dieses Gerät wartet auf Bestätigung',
@@ -43,11 +43,11 @@ export default {
     'Sie brauchen beide Geräte vor sich, denn Sie tippen Wörter von jedem Bildschirm auf dem anderen Gerät ein.',
   addInstall: 'Installieren Sie Countersign auf dem neuen Gerät.',
   addLogin: 'Melden Sie sich dort mit diesen Befehlen an:',
-  addLoopback: 'Diese Adresse funktioniert nur auf diesem Rechner.',
+  addLoopback: 'Diese Adresse funktioniert nur auf diesem Computer.',
   addApprove:
     'Das Gerät erscheint hier und wartet. Wählen Sie „Bestätigen“ und tippen Sie die Wörter jeweils auf dem anderen Gerät ein.',
   addEmbedded:
-    'Dieses Konto ist nur auf diesem Rechner und hat deshalb ein Gerät. Um mehrere Geräte zu benutzen, melden Sie sich bei einem Kontoserver an. Dieses Konto wird dann beiseitegelegt, und nichts wird gelöscht:',
+    'Dieses Konto ist nur auf diesem Computer und hat deshalb ein Gerät. Um mehrere Geräte zu benutzen, melden Sie sich bei einem Kontoserver an. Dieses Konto wird dann beiseitegelegt, und nichts wird gelöscht:',
 
   renew: 'Schlüssel dieses Geräts erneuern',
   renewText:
@@ -86,5 +86,5 @@ export default {
   progress: 'Fortschritt',
   ready: '{name} ist bereit. Seine Wörter können benutzt werden, sobald es abgeglichen hat.',
   isActive: '{name} ist schon bestätigt.',
-  gone: 'Dieses Gerät gehört nicht mehr zu Ihrem Konto: Es wurde abgelehnt oder gesperrt, oder auf ihm wurden andere Wörter eingetippt. Um es hinzuzufügen, melden Sie sich darauf noch einmal an.',
+  gone: 'Dieses Gerät gehört nicht mehr zu Ihrem Konto: Es wurde abgelehnt oder widerrufen, oder auf ihm wurden andere Wörter eingetippt. Um es hinzuzufügen, melden Sie sich darauf noch einmal an.',
 } as const

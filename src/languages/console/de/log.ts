@@ -45,19 +45,19 @@ export default {
     other: '{count} frühere Zeilen wurden gelöscht, um die Größe des Protokolls zu begrenzen.',
   },
   chainCut: {
-    one: '{count} Zeile ist unvollständig, weil der Rechner damals abstürzte.',
-    other: '{count} Zeilen sind unvollständig, weil der Rechner damals abstürzte.',
+    one: '{count} Zeile ist unvollständig, weil der Computer damals abstürzte.',
+    other: '{count} Zeilen sind unvollständig, weil der Computer damals abstürzte.',
   },
   chainBroken:
     'Nein. Zeile {row} von {file} folgt nicht aus der Zeile vor ihr: Das Protokoll wurde dort oder danach geändert.',
   chainBrokenNext:
-    'Vergleichen Sie die Dateien mit einem Backup, und widerrufen Sie die Token, die Sie nicht kennen.',
+    'Vergleichen Sie die Dateien mit einer Sicherung, und widerrufen Sie die Token, die Sie nicht kennen.',
   headUnknown:
     'Das Protokoll enthält diesen Kopf nicht. Es wurde ersetzt, nachdem Sie den Kopf notiert hatten.',
   headKnown: 'Das Protokoll enthält diesen Kopf noch: Vor ihm wurde nichts geändert.',
   head: 'Kopf des Protokolls',
   headHint:
-    'Ein Programm mit Ihren Rechten kann ein ganz neues Protokoll schreiben. Notieren Sie den Kopf auf einem anderen Rechner, und prüfen Sie später, ob das Protokoll ihn noch enthält.',
+    'Ein Programm mit Ihren Rechten kann ein ganz neues Protokoll schreiben. Notieren Sie den Kopf auf einem anderen Computer, und prüfen Sie später, ob das Protokoll ihn noch enthält.',
   headField: 'Ein Kopf, den Sie früher notiert haben',
   checkHead: 'Prüfen',
   checkAgain: 'Noch einmal prüfen',

@@ -27,7 +27,7 @@ export default {
     'Der Kontoserver hat zwei verschiedene Verläufe dieser Verbindung gezeigt. Ihre Wörter beweisen jetzt nichts. Verlassen Sie sich nicht darauf.',
   forkReplaced: 'Eine andere Verbindung ersetzt sie. Benutzen Sie diese.',
   forkWait:
-    'Wenn innerhalb eines Tages keine Verbindung sie ersetzt, bitten Sie einen Eigentümer um eine neue.',
+    'Wenn innerhalb eines Tages keine Verbindung sie ersetzt, bitten Sie einen Besitzer um eine neue.',
   toReplacement: 'Zum Ersatz',
   toConnection: 'Zur Verbindung',
 
@@ -118,7 +118,7 @@ export default {
   guest_code_opened: 'Ein Gast hat seine Seite geöffnet',
   keys_changed: 'Die Schlüssel einer Person haben sich geändert',
   device_added: 'Ihr Konto hat ein neues Gerät',
-  device_revoked: 'Ein Gerät Ihres Kontos wurde gesperrt',
+  device_revoked: 'Ein Gerät Ihres Kontos wurde widerrufen',
   recovery_key_changed: 'Ihr Konto hat einen neuen Wiederherstellungsschlüssel',
   account_reset: 'Alle Geräte Ihres Kontos wurden ersetzt',
   email_added: 'Ihr Konto hat eine neue Adresse',
@@ -126,9 +126,9 @@ export default {
   export_failed: 'Ihr Export konnte nicht erstellt werden',
   webhook_given_up: 'Ein Webhook wurde aufgegeben',
   org_invited: 'Sie sind in eine Organisation eingeladen',
-  org_alert: 'Eine Warnung Ihrer Organisation',
+  org_alert: 'Ein Alarm Ihrer Organisation',
   org_activated: 'Ihre Organisation hat Sie aktiviert',
-  org_suspended: 'Ihre Organisation hat Sie gesperrt',
+  org_suspended: 'Ihre Organisation hat Sie ausgesetzt',
   org_role_changed: 'Sie haben eine andere Rolle in Ihrer Organisation',
 
   desktop: 'Mitteilungen auf dem Desktop',

@@ -45,7 +45,7 @@ export default {
   switchOff: 'Ausschalten',
   publicCodeAsk: 'Öffentlichen Code einschalten?',
   publicCodeMeans:
-    'Wer die Wörter hört, kann den Namen Ihres Kontos nachschlagen. Nur der Kontoserver steht für das Ergebnis ein. Es beweist also weniger als die Wörter einer Verbindung. Der Code endet, wenn Sie ein Gerät sperren.',
+    'Wer die Wörter hört, kann den Namen Ihres Kontos nachschlagen. Nur der Kontoserver bürgt für das Ergebnis. Es beweist also weniger als die Wörter einer Verbindung. Der Code endet, wenn Sie ein Gerät widerrufen.',
   publicWordsLeft: {
     one: 'Neue Wörter in {count} Sekunde.',
     other: 'Neue Wörter in {count} Sekunden.',
@@ -155,7 +155,7 @@ export default {
   windows: 'Alle Fenster und Token',
   signOut: 'Dieses Gerät abmelden',
   signOutLead:
-    'Das sperrt das Gerät und löscht seine Daten, mit allen Fenstern. Es ist ein Befehl, weil das Konto des Daemons damit endet, der diese Seite liefert:',
+    'Das widerruft das Gerät und löscht seine Daten, mit allen Fenstern. Es ist ein Befehl, weil das Konto des Daemons damit endet, der diese Seite liefert:',
 
   deleteAccount: 'Konto löschen',
   deleteLead: 'Das lässt sich nicht rückgängig machen.',

@@ -22,12 +22,11 @@ export default {
   copyLink: 'Link des Stempels',
   qr: 'QR-Code des Links',
   saveFile: 'Stempeldatei speichern',
-  onlyHere: 'Nur dieser Rechner kann den Link öffnen. Um das zu ändern, führen Sie aus:',
+  onlyHere: 'Nur dieser Computer kann den Link öffnen. Um das zu ändern, führen Sie aus:',
   waiting:
     'Der Kontoserver hat den Stempel noch nicht bekommen. Der Link funktioniert nach dem nächsten Abgleich.',
   another: 'Noch etwas stempeln',
   list: 'Ihre Stempel',
-  listLead: 'Was dieses Gerät signiert hat, das Neueste zuerst.',
   none: 'Auf diesem Gerät haben Sie noch nichts gestempelt.',
   content: 'Inhalt',
   signedAt: 'Signiert',
@@ -36,7 +35,6 @@ export default {
   registered: 'registriert',
   waitingShort: 'wartet auf den Server',
   show: 'Anzeigen',
-  showNamed: 'den Stempel „{name}“',
   details: 'Stempel',
   hash: 'SHA-256 des Inhalts',
   mediaType: 'Art',
@@ -80,7 +78,6 @@ export default {
   other_server: 'Dieser Link gehört zu einem anderen Server.',
   other_serverNext:
     'Bitten Sie um die Stempeldatei, und prüfen Sie sie hier. Oder öffnen Sie den Link, und prüfen Sie Ihre Datei auf jener Seite.',
-  openLink: 'Den Link öffnen',
   digest_mismatch: 'Das ist nicht, was gestempelt wurde.',
   digest_mismatchNext:
     'Der Inhalt wurde geändert, oder er ist ein anderer. Verlassen Sie sich nicht darauf. Bitten Sie um das Original.',
@@ -89,7 +86,7 @@ export default {
   other_id: 'Der Server hat einen anderen Stempel geschickt, als der Link nennt.',
   other_root: 'Ein anderes Konto hat ihn signiert, nicht das mit diesem Wurzelwert.',
   revoked_key:
-    'Der Schlüssel, der ihn signiert hat, ist gesperrt, und keine Quittung beweist, dass der Stempel älter ist.',
+    'Der Schlüssel, der ihn signiert hat, ist widerrufen, und keine Quittung beweist, dass der Stempel älter ist.',
   bad_signature:
     'Die Signatur ist falsch: Der Stempel wurde geändert, oder ein anderer Schlüssel hat ihn signiert.',
   rule: 'Er verletzt eine Regel, die für jeden Stempel gilt ({reason}).',

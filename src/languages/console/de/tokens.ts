@@ -3,7 +3,7 @@ export default {
   tokens: 'Token',
   connect: 'Ein Programm verbinden',
   webhooks: 'Webhooks',
-  lead: 'Mit einem Token kann ein Programm auf diesem Rechner Ihr Konto benutzen. Geben Sie jedem Programm ein eigenes, mit so wenigen Rechten wie möglich.',
+  lead: 'Mit einem Token kann ein Programm auf diesem Computer Ihr Konto benutzen. Geben Sie jedem Programm ein eigenes, mit so wenigen Rechten wie möglich.',
   active: 'Token in Gebrauch',
   ended: { one: '{count} Token, das beendet ist', other: '{count} Token, die beendet sind' },
   none: 'Noch hat kein Programm ein Token.',
@@ -26,7 +26,7 @@ export default {
     'Das Programm mit diesem Token wird ab seiner nächsten Anfrage abgelehnt, und Webhooks, die es angelegt hat, enden. Das lässt sich nicht rückgängig machen.',
   revokeConsole: 'Das Fenster wird sofort abgemeldet.',
   create: 'Neues Token',
-  nameHint: 'Das Programm oder der Rechner, der es benutzt, zum Beispiel „Backup-Skript“.',
+  nameHint: 'Das Programm oder der Computer, der es benutzt, zum Beispiel „Sicherungsskript“.',
   scope: 'Was es darf',
   readText:
     'Nur ansehen: Personen auflisten, das Protokoll lesen, Ihre eigenen Wörter sehen. Es kann keine Wörter prüfen und nichts signieren.',
@@ -46,7 +46,7 @@ export default {
   useIt: 'In einem Programm benutzen',
   done: 'Ich habe es kopiert',
   connectLead:
-    'Programme auf diesem Rechner können Countersign als Werkzeuge oder über die API benutzen.',
+    'Programme auf diesem Computer können Countersign als Werkzeuge oder über die API benutzen.',
   stdio: 'Ein Assistent, der seine Werkzeuge selbst startet (MCP)',
   stdioText:
     'Er braucht kein Token. Wenn „countersignd“ nicht in seinem Suchpfad ist, nehmen Sie den ganzen Pfad, den dieser Befehl ausgibt:',
@@ -67,12 +67,12 @@ export default {
   ownWebhooks:
     'Dieses Fenster zeigt nur die Webhooks, die es angelegt hat. Um alle zu sehen, führen Sie aus:',
   address: 'Adresse',
-  addressHint: 'https, oder http für ein Programm auf diesem Rechner.',
+  addressHint: 'https, oder http für ein Programm auf diesem Computer.',
   hookName: 'Name',
   events: 'Ereignisse',
   privateNetwork: 'Die Adresse darf in einem privaten Netz sein',
   privateNetworkHint:
-    'Zum Beispiel 192.168.0.10. Sonst nur öffentliche Adressen und dieser Rechner.',
+    'Zum Beispiel 192.168.0.10. Sonst nur öffentliche Adressen und dieser Computer.',
   createHook: 'Neuer Webhook',
   createHookIt: 'Webhook anlegen',
   secretOnce:
@@ -127,7 +127,7 @@ export default {
   invitation: 'Einladungen',
   first_contact: 'Erste Kontakte mit vier Wörtern',
   open_link_request: 'Anfragen auf Ihren öffentlichen Seiten',
-  notification: 'Benachrichtigungen',
+  notification: 'Mitteilungen',
   export: 'Exporte',
   org: 'Organisationen',
   webhook: 'Webhooks',

@@ -26,7 +26,6 @@ export default {
   notCallable:
     'There are no words for this person now. The code has ended, or this device does not have the secret yet.',
   sayNowHint: 'Then wait until they say that your words are right.',
-  yourWords: 'Your words for {name}',
   change: { one: 'New words in {count} second', other: 'New words in {count} seconds' },
   spell: 'Spell',
   noSpelling: 'Do not spell',
@@ -59,7 +58,7 @@ export default {
   clock_uncertain: 'The clock of this machine may be wrong. Set it, then sync.',
   sync_stale: 'The last sync is too old. Sync now.',
   rotation_pending: 'A connection waits for a new secret. Sync now.',
-  roster_forked: 'The history of a connection forked, so its words cannot be checked.',
+  roster_forked: 'A connection has two histories, so its words cannot be checked.',
   connection_ended: 'An owner ended this connection.',
   old_epoch: 'These words are from before a change of the secret.',
   sync: 'Sync now',

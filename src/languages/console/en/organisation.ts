@@ -135,7 +135,6 @@ export default {
   by: 'By',
   about: 'About',
   noActivity: 'Nothing happened in this period.',
-  more: 'Show older events',
   system: 'the account server',
 
   alertsLead: 'An alert fires if an event happens a number of times within a period.',

@@ -23,7 +23,6 @@ export default {
   waiting: 'The account server has not received the stamp yet. The link works after the next sync.',
   another: 'Stamp something else',
   list: 'Your stamps',
-  listLead: 'What this device signed, newest first.',
   none: 'You have not stamped anything on this device yet.',
   content: 'Content',
   signedAt: 'Signed',
@@ -32,7 +31,6 @@ export default {
   registered: 'registered',
   waitingShort: 'waiting for the server',
   show: 'Show',
-  showNamed: 'the stamp “{name}”',
   details: 'Stamp',
   hash: 'SHA-256 of the content',
   mediaType: 'Kind',
@@ -59,7 +57,7 @@ export default {
   signedThen: 'Signed on {time}, as the signer claims.',
   receivedThen: 'The account server received the stamp on {time}. It cannot be newer.',
   noReceipt: 'No receipt of your account server proves when it was signed.',
-  verified_email: 'The account had a confirmed email address then.',
+  verified_email: 'The account had a confirmed e-mail address then.',
   organisation: 'The account was in an organisation then.',
   anew: 'All devices of this account were once replaced without its recovery key. Make sure that the account still belongs to the same person.',
   recovered: 'All devices of this account were once replaced with its recovery key.',
@@ -76,7 +74,6 @@ export default {
   other_server: 'This link is of another server.',
   other_serverNext:
     'Ask for the stamp file and check it here. Or open the link, and check your file on that page.',
-  openLink: 'Open the link',
   digest_mismatch: 'This is not what was stamped.',
   digest_mismatchNext:
     'It was changed, or it is something else. Do not rely on it. Ask the sender for the original.',

@@ -1,6 +1,6 @@
 /** The public pages on which people ask to connect: make, pause, change the address, delete. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../../data/action.ts'
 import { allItems, api, dataOf, type Schemas } from '../../../data/api.ts'
@@ -10,11 +10,11 @@ import { filled, messages } from '../../../text/text.tsx'
 import { ActionButton } from '../../../ui/button.tsx'
 import { CommandText } from '../../../ui/command.tsx'
 import { Copyable } from '../../../ui/copyable.tsx'
-import { ConfirmDialog } from '../../../ui/dialog.tsx'
+import { ConfirmedButton } from '../../../ui/confirmed-button.tsx'
 import { FailureNotice } from '../../../ui/failure.tsx'
 import { TextField } from '../../../ui/fields.tsx'
 import { ActionForm } from '../../../ui/form.tsx'
-import { keepFocus } from '../../../ui/focus.ts'
+import { OpenerButton } from '../../../ui/opener-button.tsx'
 import { Loaded } from '../../../ui/page.tsx'
 import { Name } from '../../../ui/person-name.tsx'
 import { SlugDialog } from './slug-dialog.tsx'
@@ -24,19 +24,14 @@ type OpenLink = Schemas['OpenLink']
 const useOpenLinks = () =>
   useResource(
     'links',
-    () => allItems((page) => dataOf(api.GET('/api/v1/open-links', { params: { query: page } }))),
+    () => allItems((query) => dataOf(api.GET('/api/v1/open-links', { params: { query } }))),
     ['open_link_request.*', 'session.*'],
   )
 
-const PublicPage = (of: {
-  readonly link: OpenLink
-  readonly onChange: () => Promise<unknown>
-  readonly onDelete: () => void
-}) => {
+const PublicPage = (of: { readonly link: OpenLink; readonly onChange: () => Promise<unknown> }) => {
   const { people } = messages()
   const { link } = of
   const { id, state, url, reachable, pending_requests } = link
-  const isChanging = useSignal(false)
   const toggle = useAction(async () => {
     const params = { path: { id } }
     await dataOf(
@@ -73,28 +68,23 @@ const PublicPage = (of: {
         <ActionButton action={toggle}>
           {state === 'active' ? people.pause : people.resume}
         </ActionButton>
-        <button
-          type="button"
-          onClick={() => {
-            isChanging.value = true
+        <OpenerButton label={people.changeAddress}>
+          {(close) => <SlugDialog of={link} onDone={of.onChange} onClose={close} />}
+        </OpenerButton>
+        <ConfirmedButton
+          label={people.delete}
+          kind="danger"
+          title={filled(people.pageDeleteTitle, { name: displayedName(link.title) })}
+          confirm={people.delete}
+          work={async () => {
+            await dataOf(api.DELETE('/api/v1/open-links/{id}', { params: { path: { id } } }))
+            await of.onChange()
           }}
         >
-          {people.changeAddress}
-        </button>
-        <button type="button" class="danger" onClick={of.onDelete}>
-          {people.delete}
-        </button>
+          {people.pageDeleteText}
+        </ConfirmedButton>
       </div>
       <FailureNotice of={toggle.failure} />
-      {isChanging.value ? (
-        <SlugDialog
-          of={link}
-          onDone={of.onChange}
-          onClose={() => {
-            isChanging.value = false
-          }}
-        />
-      ) : null}
     </li>
   )
 }
@@ -142,67 +132,23 @@ const NewPage = ({ onMade }: { readonly onMade: () => Promise<unknown> }) => {
 export const PublicPages = () => {
   const { people } = messages()
   const links = useOpenLinks()
-  const deleted = useSignal<OpenLink | null>(null)
-  const heading = useRef<HTMLHeadingElement>(null)
   return (
     <>
-      <h2 ref={heading} tabIndex={-1}>
-        {people.pages}
-      </h2>
+      <h2>{people.pages}</h2>
       <Loaded from={links}>
         {(all) =>
           all.length === 0 ? (
             <p>{people.noPages}</p>
           ) : (
-            <ul class="public-pages">
+            <ul class="plain-list">
               {all.map((link) => (
-                <PublicPage
-                  key={link.id}
-                  link={link}
-                  onChange={() => links.reload()}
-                  onDelete={() => {
-                    deleted.value = link
-                  }}
-                />
+                <PublicPage key={link.id} link={link} onChange={() => links.reload()} />
               ))}
             </ul>
           )
         }
       </Loaded>
       <NewPage onMade={() => links.reload()} />
-      {deleted.value === null ? null : (
-        <DeletePageDialog
-          of={deleted.value}
-          onDone={() => links.reload()}
-          onClose={() => {
-            deleted.value = null
-            keepFocus(heading.current)
-          }}
-        />
-      )}
     </>
-  )
-}
-
-const DeletePageDialog = (of: {
-  readonly of: OpenLink
-  readonly onDone: () => Promise<unknown>
-  readonly onClose: () => void
-}) => {
-  const { people } = messages()
-  const { id, title } = of.of
-  return (
-    <ConfirmDialog
-      title={filled(people.pageDeleteTitle, { name: displayedName(title) })}
-      confirm={people.delete}
-      danger
-      onClose={of.onClose}
-      work={async () => {
-        await dataOf(api.DELETE('/api/v1/open-links/{id}', { params: { path: { id } } }))
-        await of.onDone()
-      }}
-    >
-      <p>{people.pageDeleteText}</p>
-    </ConfirmDialog>
   )
 }

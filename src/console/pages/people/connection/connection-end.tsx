@@ -1,11 +1,10 @@
 /** What changes a connection for all members: a new secret, and leaving or ending it. */
-import { useSignal } from '@preact/signals'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
 import { goTo } from '../../../shell/router.ts'
 import { filled, messages } from '../../../text/text.tsx'
 import { Copyable } from '../../../ui/copyable.tsx'
-import { ConfirmDialog } from '../../../ui/dialog.tsx'
+import { ConfirmedButton } from '../../../ui/confirmed-button.tsx'
 import { When } from '../../../ui/when.tsx'
 
 /** What the deletion of a connection does, by the role of this account. */
@@ -38,11 +37,7 @@ export const ConnectionEnd = (of: {
   const { connection } = of
   const { id, state } = connection
   const name = displayedName(connection.name)
-  const asked = useSignal<'rotate' | 'end' | null>(null)
   const [button, title, text] = TEXTS[endOf(connection)]
-  const close = () => {
-    asked.value = null
-  }
   const params = { path: { id } }
   return (
     <section class="card">
@@ -63,51 +58,31 @@ export const ConnectionEnd = (of: {
       </dl>
       <div class="answers">
         {state === 'active' ? (
-          <button
-            type="button"
-            onClick={() => {
-              asked.value = 'rotate'
+          <ConfirmedButton
+            label={people.rotate}
+            title={filled(people.rotateTitle, { name })}
+            confirm={people.rotate}
+            isHarmless
+            work={async () => {
+              of.onChange(await dataOf(api.POST('/api/v1/connections/{id}/rotation', { params })))
             }}
           >
-            {people.rotate}
-          </button>
+            {people.rotateText}
+          </ConfirmedButton>
         ) : null}
-        <button
-          type="button"
-          class="danger"
-          onClick={() => {
-            asked.value = 'end'
-          }}
-        >
-          {people[button]}
-        </button>
-      </div>
-      {asked.value === 'rotate' ? (
-        <ConfirmDialog
-          title={filled(people.rotateTitle, { name })}
-          confirm={people.rotate}
-          onClose={close}
-          work={async () => {
-            of.onChange(await dataOf(api.POST('/api/v1/connections/{id}/rotation', { params })))
-          }}
-        >
-          <p>{people.rotateText}</p>
-        </ConfirmDialog>
-      ) : null}
-      {asked.value === 'end' ? (
-        <ConfirmDialog
+        <ConfirmedButton
+          label={people[button]}
+          kind="danger"
           title={filled(people[title], { name })}
           confirm={people[button]}
-          danger
-          onClose={close}
           work={async () => {
             await dataOf(api.DELETE('/api/v1/connections/{id}', { params }))
             goTo('people')
           }}
         >
-          <p>{people[text]}</p>
-        </ConfirmDialog>
-      ) : null}
+          {people[text]}
+        </ConfirmedButton>
+      </div>
     </section>
   )
 }

@@ -2,13 +2,13 @@
 import { useSignal } from '@preact/signals'
 import { useAction } from '../../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
+import { useTags } from '../../../data/tags.ts'
 import { messages } from '../../../text/text.tsx'
 import { FailureNotice } from '../../../ui/failure.tsx'
 import { TextField } from '../../../ui/fields.tsx'
 import { ActionForm } from '../../../ui/form.tsx'
 import { Loaded } from '../../../ui/page.tsx'
 import { Name } from '../../../ui/person-name.tsx'
-import { useAllTags } from '../people-data.ts'
 
 const pathOf = (tag: string, connection: string) => ({
   params: { path: { id: tag, cid: connection } },
@@ -25,7 +25,7 @@ export const ConnectionTags = (of: {
   const { people } = messages()
   const { connection } = of
   const { id, tag_ids } = connection
-  const tags = useAllTags()
+  const tags = useTags()
   const name = useSignal('')
   const toggle = useAction(async (tag: string) => {
     if (tag_ids.includes(tag)) {

@@ -1,15 +1,15 @@
 /** The members of a connection, with what an owner may do. */
 import { useSignal, type Signal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
-import { now } from '../../../data/clock.ts'
+import { thisMinute } from '../../../data/clock.ts'
 import { hrefOf } from '../../../shell/router.ts'
 import { filled, messages, timeShort } from '../../../text/text.tsx'
+import { AboutName } from '../../../ui/about.tsx'
+import { ActionButton } from '../../../ui/button.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { FailureNotice } from '../../../ui/failure.tsx'
-import { keepFocus } from '../../../ui/focus.ts'
 import { Name, PersonNameText } from '../../../ui/person-name.tsx'
 import { TableBox } from '../../../ui/table-box.tsx'
 import { ContactWordsCard } from './contact-words-card.tsx'
@@ -27,14 +27,6 @@ const KEYS = {
   changed_unverified: 'newKeys',
 } as const
 
-/** The name to which a control belongs, for screen readers. */
-const Unseen = ({ name }: { readonly name: string }) => (
-  <span class="unseen">
-    {' '}
-    <Name of={name} />
-  </span>
-)
-
 /** The state of a member's keys, with a link to them. */
 const MemberKeys = ({ of, card }: { of: Member; card: Schemas['TrustCard'] | undefined }) => {
   const { people } = messages()
@@ -42,7 +34,7 @@ const MemberKeys = ({ of, card }: { of: Member; card: Schemas['TrustCard'] | und
   return (
     <a href={hrefOf('people', of.user_id)}>
       {card === undefined ? people.notFollowed : people[KEYS[card.key_status]]}
-      <Unseen name={of.display_name} />
+      <AboutName of={of.display_name} />
     </a>
   )
 }
@@ -61,15 +53,10 @@ const NewWords = (of: {
   })
   return (
     <>
-      <button
-        type="button"
-        class="small"
-        aria-busy={action.isRunning.value}
-        onClick={() => void action.run()}
-      >
+      <ActionButton action={action} kind="small">
         {people.newFourWords}
-        <Unseen name={of.name} />
-      </button>
+        <AboutName of={of.name} />
+      </ActionButton>
       <FailureNotice of={action.failure} />
     </>
   )
@@ -81,7 +68,7 @@ function placeOf({ state, role }: Member, invitation: Invitation | undefined): s
   if (state === 'active') return people[role]
   if (invitation === undefined) return people.invited
   if (invitation.state === 'approved') return people.approved
-  return filled(people.invitedUntil, { time: timeShort(invitation.expires_at, now.value) })
+  return filled(people.invitedUntil, { time: timeShort(invitation.expires_at, thisMinute.value) })
 }
 
 type Asked =
@@ -104,7 +91,7 @@ const AskButton = (of: {
       }}
     >
       {people[kind]}
-      <Unseen name={member.display_name} />
+      <AboutName of={member.display_name} />
     </button>
   )
 }
@@ -160,13 +147,11 @@ export const MembersCard = (of: {
   const invitations = useSentInvitations()
   const asked = useSignal<Asked | null>(null)
   const words = useSignal<Schemas['ContactWords'] | null>(null)
-  const heading = useRef<HTMLHeadingElement>(null)
   const isOwner = members.some(({ name_source, role }) => name_source === 'own' && role === 'owner')
   const mayChange = isOwner && state !== 'ended'
   const reload = () => Promise.all([invitations.reload(), of.onChange()])
   const close = () => {
     asked.value = null
-    keepFocus(heading.current)
   }
 
   const actionsOf = (member: Member) => {
@@ -193,7 +178,7 @@ export const MembersCard = (of: {
             }}
           >
             {people.withdraw}
-            <Unseen name={name} />
+            <AboutName of={name} />
           </button>
         </>
       )
@@ -212,9 +197,7 @@ export const MembersCard = (of: {
 
   return (
     <section class="card members">
-      <h2 ref={heading} tabIndex={-1}>
-        {people.members}
-      </h2>
+      <h2>{people.members}</h2>
       <TableBox
         label={people.members}
         heading={[people.name, people.role, people.keys, ...(mayChange ? [people.actions] : [])]}

@@ -1,9 +1,10 @@
 /** The sheet that is printed for a guest: the QR code, the name and three steps. */
 import { useEffect } from 'preact/hooks'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
-import { api, dataOf, type Schemas } from '../../../data/api.ts'
-import { now } from '../../../data/clock.ts'
-import { useResource } from '../../../data/resource.ts'
+import type { Schemas } from '../../../data/api.ts'
+import { thisMinute } from '../../../data/clock.ts'
+import { ownProfile } from '../../../data/own-profile.ts'
+import { useShared } from '../../../data/resource.ts'
 import { filled, MessageText, messages, timeShort } from '../../../text/text.tsx'
 import { Name } from '../../../ui/person-name.tsx'
 import { GuestQr } from './guest-qr.tsx'
@@ -22,9 +23,9 @@ export const GuestSheet = (props: {
     addEventListener('afterprint', props.onEnd)
     return () => removeEventListener('afterprint', props.onEnd)
   }, [])
-  const profile = useResource('owner', () => dataOf(api.GET('/api/v1/profile')), ['session.*'])
-  if (profile.data.value === undefined) return null
-  const owner = displayedName(profile.data.value.display_name)
+  const profile = useShared(ownProfile, ['session.*']).data.value
+  if (profile === undefined) return null
+  const owner = displayedName(profile.display_name)
   return (
     <section class="guest-sheet">
       <h2>{filled(people.sheetTitle, { owner })}</h2>
@@ -45,7 +46,7 @@ export const GuestSheet = (props: {
         <li>{filled(people.sheetCalled, { owner })}</li>
         <li>{filled(people.sheetCalling, { owner })}</li>
       </ol>
-      <p>{filled(people.sheetKeep, { time: timeShort(of.expires_at, now.value) })}</p>
+      <p>{filled(people.sheetKeep, { time: timeShort(of.expires_at, thisMinute.value) })}</p>
     </section>
   )
 }

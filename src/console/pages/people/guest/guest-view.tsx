@@ -3,13 +3,13 @@ import { useSignal } from '@preact/signals'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
-import { now } from '../../../data/clock.ts'
+import { thisMinute } from '../../../data/clock.ts'
 import { hrefOf } from '../../../shell/router.ts'
-import { daemonStatus } from '../../../shell/status.ts'
+import { daemonStatus } from '../../../data/status.ts'
 import { filled, messages, timeExact } from '../../../text/text.tsx'
 import { CommandText } from '../../../ui/command.tsx'
 import { Copyable } from '../../../ui/copyable.tsx'
-import { ConfirmDialog } from '../../../ui/dialog.tsx'
+import { ConfirmedButton } from '../../../ui/confirmed-button.tsx'
 import { TextField } from '../../../ui/fields.tsx'
 import { ActionForm } from '../../../ui/form.tsx'
 import { NoticeBox } from '../../../ui/notice.tsx'
@@ -118,7 +118,7 @@ const GuestFacts = ({ of }: { readonly of: GuestCode }) => {
       <dl>
         <dt>{people.guestState}</dt>
         <dd>
-          <PersonStateText state={stateOfGuest(of, now.value)} until={of.expires_at} />
+          <PersonStateText state={stateOfGuest(of, thisMinute.value)} until={of.expires_at} />
         </dd>
         <dt>{people.guestEnd}</dt>
         <dd>{timeExact(of.expires_at)}</dd>
@@ -148,7 +148,6 @@ const GuestFacts = ({ of }: { readonly of: GuestCode }) => {
 export const GuestView = ({ id }: { readonly id: string }) => {
   const { people, frame } = messages()
   const guests = useGuestCodes()
-  const isRevoking = useSignal(false)
   const isPrinting = useSignal(false)
   const found = guests.data.value?.find((one) => one.id === id)
   return (
@@ -161,15 +160,19 @@ export const GuestView = ({ id }: { readonly id: string }) => {
             <a class="button main" href={hrefOf('call', id)}>
               {people.call}
             </a>
-            <button
-              type="button"
-              class="danger"
-              onClick={() => {
-                isRevoking.value = true
+            <ConfirmedButton
+              label={people.guestRevoke}
+              kind="danger"
+              title={filled(people.guestRevokeTitle, { name: displayedName(found.label) })}
+              confirm={people.guestRevoke}
+              work={async () => {
+                await dataOf(api.DELETE('/api/v1/guest-codes/{id}', { params: { path: { id } } }))
+                keepMadeLink(null)
+                await guests.reload()
               }}
             >
-              {people.guestRevoke}
-            </button>
+              {people.guestRevokeText}
+            </ConfirmedButton>
           </>
         )
       }
@@ -215,23 +218,6 @@ export const GuestView = ({ id }: { readonly id: string }) => {
             isPrinting.value = false
           }}
         />
-      ) : null}
-      {isRevoking.value && found !== undefined ? (
-        <ConfirmDialog
-          title={filled(people.guestRevokeTitle, { name: displayedName(found.label) })}
-          confirm={people.guestRevoke}
-          danger
-          work={async () => {
-            await dataOf(api.DELETE('/api/v1/guest-codes/{id}', { params: { path: { id } } }))
-            keepMadeLink(null)
-            await guests.reload()
-          }}
-          onClose={() => {
-            isRevoking.value = false
-          }}
-        >
-          <p>{people.guestRevokeText}</p>
-        </ConfirmDialog>
       ) : null}
     </PageFrame>
   )

@@ -1,7 +1,7 @@
 /** What happened to a person's keys. */
 import { useSignal } from '@preact/signals'
 import { api, dataOf } from '../../../data/api.ts'
-import { now } from '../../../data/clock.ts'
+import { thisMinute } from '../../../data/clock.ts'
 import { useResource } from '../../../data/resource.ts'
 import { filled, messages, timeShort } from '../../../text/text.tsx'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
@@ -34,11 +34,11 @@ const KeyEvents = ({ account }: { readonly account: string }) => {
         items.length === 0 ? (
           <p>{people.keyHistoryNone}</p>
         ) : (
-          <TableBox label={people.keyHistory} heading={[people.historyWhen, people.event]}>
+          <TableBox label={people.keyHistory} heading={[messages().log.time, people.event]}>
             {items.map(({ at, event, detail }, i) => (
               <tr key={`${at} ${i}`}>
                 <td>
-                  <time dateTime={at}>{timeShort(at, now.value)}</time>
+                  <time dateTime={at}>{timeShort(at, thisMinute.value)}</time>
                 </td>
                 <td>
                   <bdi>

@@ -1,15 +1,15 @@
 /** The keys of a person: whether they were compared, the safety number, and notes about them. */
 import { useSignal } from '@preact/signals'
-import { useRef } from 'preact/hooks'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
 import { filled, MessageText, messages } from '../../../text/text.tsx'
 import { ActionButton } from '../../../ui/button.tsx'
+import { ConfirmedButton } from '../../../ui/confirmed-button.tsx'
 import { ConfirmDialog } from '../../../ui/dialog.tsx'
 import { FailureNotice } from '../../../ui/failure.tsx'
-import { keepFocus } from '../../../ui/focus.ts'
 import { NoticeBox } from '../../../ui/notice.tsx'
+import { OpenerButton } from '../../../ui/opener-button.tsx'
 import { Loaded } from '../../../ui/page.tsx'
 import { Name } from '../../../ui/person-name.tsx'
 import { QrPicture } from '../../../ui/qr-picture.tsx'
@@ -68,7 +68,6 @@ const KeyNotices = ({ of }: { readonly of: TrustCard }) => {
 const NumberToCompare = ({ of }: { readonly of: TrustCard }) => {
   const { people } = messages()
   const { safety_number: digits, key_status, user_id } = of
-  const isAsking = useSignal(false)
   const isQr = useSignal(false)
   if (digits === null) return <p>{people.noSafetyNumber}</p>
   return (
@@ -79,15 +78,27 @@ const NumberToCompare = ({ of }: { readonly of: TrustCard }) => {
       {isQr.value ? <QrPicture of={digits.replace(/\D/g, '')} alt={people.safetyQrAlt} /> : null}
       <div class="answers">
         {key_status === 'confirmed' ? null : (
-          <button
-            type="button"
-            class="main"
-            onClick={() => {
-              isAsking.value = true
-            }}
-          >
-            {people.confirmKeys}
-          </button>
+          <OpenerButton label={people.confirmKeys} kind="main">
+            {(close) => (
+              <ConfirmDialog
+                title={people.confirmTitle}
+                confirm={people.confirmYes}
+                work={() =>
+                  dataOf(
+                    api.PATCH('/api/v1/trust-cards/{id}', {
+                      ...paramsOf(user_id),
+                      // The number that was compared, in case the keys change meanwhile.
+                      body: { confirmed: true, safety_number: digits },
+                    }),
+                  )
+                }
+                onClose={close}
+              >
+                <SafetyNumber label={people.safetyNumber} digits={digits} />
+                <p>{people.confirmText}</p>
+              </ConfirmDialog>
+            )}
+          </OpenerButton>
         )}
         <button
           type="button"
@@ -99,27 +110,6 @@ const NumberToCompare = ({ of }: { readonly of: TrustCard }) => {
           {people.safetyQr}
         </button>
       </div>
-      {isAsking.value ? (
-        <ConfirmDialog
-          title={people.confirmTitle}
-          confirm={people.confirmYes}
-          work={() =>
-            dataOf(
-              api.PATCH('/api/v1/trust-cards/{id}', {
-                ...paramsOf(user_id),
-                // The number that was compared, in case the keys change meanwhile.
-                body: { confirmed: true, safety_number: digits },
-              }),
-            )
-          }
-          onClose={() => {
-            isAsking.value = false
-          }}
-        >
-          <SafetyNumber label={people.safetyNumber} digits={digits} />
-          <p>{people.confirmText}</p>
-        </ConfirmDialog>
-      ) : null}
     </>
   )
 }
@@ -137,18 +127,13 @@ export const KeysCard = (of: {
   const { people } = messages()
   const { account } = of
   const cards = useTrustCards()
-  const isLeaving = useSignal(false)
-  const heading = useRef<HTMLHeadingElement>(null)
   const follow = useAction(async () => {
     await dataOf(api.POST('/api/v1/trust-cards', { body: { user_id: account } }))
     await cards.reload()
-    keepFocus(heading.current)
   })
   return (
     <section class="card">
-      <h2 ref={heading} tabIndex={-1}>
-        {people.keysTitle}
-      </h2>
+      <h2>{people.keysTitle}</h2>
       <Loaded from={cards}>
         {(all) => {
           const card = all.find(({ user_id }) => user_id === account)
@@ -169,37 +154,23 @@ export const KeysCard = (of: {
               />
               <KeyHistory account={account} />
               <div class="answers">
-                <button
-                  type="button"
-                  class="danger"
-                  onClick={() => {
-                    isLeaving.value = true
+                <ConfirmedButton
+                  label={people.unfollow}
+                  kind="danger"
+                  title={filled(people.unfollowTitle, { name: displayedName(of.name) })}
+                  confirm={people.unfollow}
+                  work={async () => {
+                    await dataOf(api.DELETE('/api/v1/trust-cards/{id}', paramsOf(account)))
+                    await cards.reload()
                   }}
                 >
-                  {people.unfollow}
-                </button>
+                  {people.unfollowText}
+                </ConfirmedButton>
               </div>
             </>
           )
         }}
       </Loaded>
-      {isLeaving.value ? (
-        <ConfirmDialog
-          title={filled(people.unfollowTitle, { name: displayedName(of.name) })}
-          confirm={people.unfollow}
-          danger
-          work={async () => {
-            await dataOf(api.DELETE('/api/v1/trust-cards/{id}', paramsOf(account)))
-            await cards.reload()
-          }}
-          onClose={() => {
-            isLeaving.value = false
-            keepFocus(heading.current)
-          }}
-        >
-          <p>{people.unfollowText}</p>
-        </ConfirmDialog>
-      ) : null}
     </section>
   )
 }

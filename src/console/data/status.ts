@@ -1,7 +1,7 @@
 /** The state of the daemon and its account, which several pages show. */
 import { signal, type ReadonlySignal } from '@preact/signals'
-import { api, dataOf, type Schemas } from '../data/api.ts'
-import { firstStreamOpen, isOfType, onLiveEvent } from '../data/live.ts'
+import { api, dataOf, type Schemas } from './api.ts'
+import { firstStreamOpen, isOfType, onLiveEvent } from './live.ts'
 import { sessionState } from '../session/session.ts'
 
 /** How often the state is read without an event, in milliseconds. */
