@@ -154,7 +154,7 @@ export const PublicPages = () => {
           all.length === 0 ? (
             <p>{people.noPages}</p>
           ) : (
-            <ul class="public-pages">
+            <ul class="plain-list">
               {all.map((link) => (
                 <PublicPage
                   key={link.id}
