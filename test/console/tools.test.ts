@@ -285,6 +285,7 @@ test('stamps, the log, tokens and webhooks', { skip }, async (t) => {
       await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
       return (await page.locator('.webhook td', { hasText: 'nothing answers there' }).count()) > 0
     })
+    await page.getByRole('region', { name: `Last deliveries: ${HOSTILE}` }).waitFor()
     await press(page, /^Pause/)
     await page.getByText('paused', { exact: true }).waitFor()
     assert.equal((await hooks())[0]?.state, 'paused')

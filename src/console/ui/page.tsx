@@ -11,6 +11,8 @@ import { FailureNotice } from './failure.tsx'
 export const PageFrame = (of: {
   readonly title: string
   readonly lead?: ComponentChildren
+  /** The page to which this one belongs. */
+  readonly back?: { readonly href: string; readonly text: string }
   /** Buttons and links beside the title. */
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren
@@ -28,6 +30,11 @@ export const PageFrame = (of: {
   }, [of.title, count])
   return (
     <>
+      {of.back === undefined ? null : (
+        <a class="back" href={of.back.href}>
+          {of.back.text}
+        </a>
+      )}
       <header class="head">
         <h1 ref={heading} tabIndex={-1}>
           {of.title}

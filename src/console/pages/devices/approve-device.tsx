@@ -135,7 +135,7 @@ export const ApproveDevice = ({ id }: { readonly id: string }) => {
     <PageFrame
       title={texts.approveTitle}
       lead={texts.approveLead}
-      actions={<a href={hrefOf('devices')}>{texts.back}</a>}
+      back={{ href: hrefOf('devices'), text: texts.back }}
     >
       {own.value === null ? (
         <Loaded from={devices}>

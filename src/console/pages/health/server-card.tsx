@@ -10,21 +10,22 @@ export const ServerCard = ({ status }: { readonly status: Schemas['Status'] }) =
   return (
     <section class="card" aria-labelledby="health-server">
       <h2 id="health-server">{health.server}</h2>
-      <p>
-        <span
-          class="badge"
-          data-kind={answers === true ? 'ok' : answers === false ? 'bad' : 'warn'}
-        >
-          {answers === true ? (
-            health.answers
-          ) : answers === false ? (
-            <MessageText of={health.silent} values={{ time: <When at={since} /> }} />
-          ) : (
-            health.unknown
-          )}
-        </span>
-      </p>
       <dl>
+        <dt>{health.state}</dt>
+        <dd>
+          <span
+            class="badge"
+            data-kind={answers === true ? 'ok' : answers === false ? 'bad' : 'warn'}
+          >
+            {answers === true ? (
+              health.answers
+            ) : answers === false ? (
+              <MessageText of={health.silent} values={{ time: <When at={since} /> }} />
+            ) : (
+              health.unknown
+            )}
+          </span>
+        </dd>
         <dt>{health.address}</dt>
         <dd>
           <bdi>{status.backend}</bdi>

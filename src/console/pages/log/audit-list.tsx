@@ -79,7 +79,7 @@ const AuditTable = () => {
   const items = list.shown
   return (
     <div class="card">
-      <div class="filters" role="search">
+      <div class="pair" role="search">
         <SelectField
           label={log.kind}
           value={kind}

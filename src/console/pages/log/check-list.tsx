@@ -100,7 +100,7 @@ export const CheckList = () => {
   const isFiltered = Object.values(current).some((value) => value !== '')
   return (
     <div class="card">
-      <div class="filters" role="search">
+      <div class="pair" role="search">
         <TextField label={log.person} type="search" value={person} />
         <SelectField
           label={log.outcome}

@@ -69,7 +69,9 @@ const ExportRow = ({ of }: { readonly of: Schemas['Export'] }) => {
         )}
       </span>
       {of.state === 'ready' && link.value === null ? (
-        <ActionButton action={getLink}>{settings.getLink}</ActionButton>
+        <ActionButton action={getLink} kind="small">
+          {settings.getLink}
+        </ActionButton>
       ) : null}
     </li>
   )

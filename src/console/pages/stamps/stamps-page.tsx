@@ -12,7 +12,7 @@ export default function StampsPage() {
   const checked = useSignal<StampChecked | null>(null)
   return (
     <PageFrame title={frame.stamps} lead={stamps.lead}>
-      <div class="grid stamp-forms">
+      <div class="grid wide">
         <StampForm />
         <StampCheckForm
           onResult={(result) => {

@@ -1,5 +1,6 @@
 /** One webhook: its state, its deliveries, and what can be done with it. */
 import { useSignal } from '@preact/signals'
+import { displayedName } from '../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { thisMinute } from '../../data/clock.ts'
@@ -61,7 +62,7 @@ const DeliveryRow = ({ of }: { readonly of: Delivery }) => {
 }
 
 /** The last deliveries of a webhook. */
-const DeliveryList = ({ id }: { readonly id: string }) => {
+const DeliveryList = ({ id, name }: { readonly id: string; readonly name: string }) => {
   const { tokens } = messages()
   const list = useResource(
     id,
@@ -76,7 +77,7 @@ const DeliveryList = ({ id }: { readonly id: string }) => {
             <p>{tokens.deliveriesNone}</p>
           ) : (
             <TableBox
-              label={tokens.deliveries}
+              label={`${tokens.deliveries}: ${displayedName(name)}`}
               heading={[tokens.event, tokens.time, tokens.outcome]}
             >
               {items.map((delivery) => (
@@ -190,7 +191,7 @@ export const WebhookCard = (of: {
         }}
       >
         <summary>{tokens.deliveries}</summary>
-        {isOpen.value ? <DeliveryList id={id} /> : null}
+        {isOpen.value ? <DeliveryList id={id} name={name} /> : null}
       </details>
     </article>
   )

@@ -28,6 +28,7 @@ export default {
 
   server: 'Kontoserver',
   address: 'Adresse',
+  state: 'Stand',
   answers: 'antwortet',
   silent: 'antwortet nicht, seit: {time}',
   unknown: 'nicht bekannt',

@@ -35,7 +35,7 @@ export default {
   waitingWords: 'Wartet auf die Wörter',
   waitingAnswer: 'Wartet auf die Einladung',
   approved: 'Einladung angenommen, kommt bald dazu',
-  alone: 'Niemand ist darin: Laden Sie jemanden ein',
+  alone: 'Noch niemand darin: Jemanden einladen',
   newKeys: 'Neue Schlüssel: Vergleichen Sie die Sicherheitsnummer',
   rotating: 'Wartet auf neue Wörter',
   forked: 'Zwei Verläufe: Die Wörter beweisen nichts',

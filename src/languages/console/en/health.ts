@@ -22,6 +22,7 @@ export default {
 
   server: 'Account server',
   address: 'Address',
+  state: 'State',
   answers: 'answers',
   silent: 'does not answer since {time}',
   unknown: 'not known',

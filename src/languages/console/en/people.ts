@@ -128,7 +128,7 @@ export default {
   followLead:
     'Follow this person to see a safety number that you can compare, and to be warned when the keys change.',
   follow: 'Follow',
-  unfollow: 'Do not follow',
+  unfollow: 'Stop following',
   unfollowTitle: 'Stop following {name}?',
   unfollowText:
     'This device no longer checks the keys of this person. Your note and the confirmation are deleted. Connections stay.',

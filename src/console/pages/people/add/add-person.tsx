@@ -19,13 +19,8 @@ export const AddPerson = ({ way }: { readonly way: string | undefined }) => {
   return (
     <PageFrame
       title={people.addTitle}
-      lead={
-        <>
-          <a href={hrefOf('people')}>{people.backToPeople}</a>
-          <br />
-          {people.addLead}
-        </>
-      }
+      back={{ href: hrefOf('people'), text: people.backToPeople }}
+      lead={people.addLead}
     >
       <ul class="ways">
         {WAYS.map(({ name, title, text }) => (

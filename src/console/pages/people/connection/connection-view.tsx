@@ -40,7 +40,7 @@ export const ConnectionView = ({ id }: { readonly id: string }) => {
   return (
     <PageFrame
       title={read === undefined ? frame.people : displayedName(read.name)}
-      lead={<a href={hrefOf('people')}>{people.backToPeople}</a>}
+      back={{ href: hrefOf('people'), text: people.backToPeople }}
       actions={
         read === undefined ? null : (
           <>

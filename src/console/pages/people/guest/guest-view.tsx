@@ -153,7 +153,7 @@ export const GuestView = ({ id }: { readonly id: string }) => {
   return (
     <PageFrame
       title={found === undefined ? people.guest : displayedName(found.label)}
-      lead={<a href={hrefOf('people')}>{people.backToPeople}</a>}
+      back={{ href: hrefOf('people'), text: people.backToPeople }}
       actions={
         found?.state !== 'active' ? undefined : (
           <>

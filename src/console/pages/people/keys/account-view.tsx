@@ -29,7 +29,7 @@ export const AccountView = ({ id }: { readonly id: string }) => {
   return (
     <PageFrame
       title={name === '' ? people.keysTitle : filled(people.keysOf, { name: displayedName(name) })}
-      lead={<a href={hrefOf('people')}>{people.backToPeople}</a>}
+      back={{ href: hrefOf('people'), text: people.backToPeople }}
     >
       <Loaded from={profile}>
         {() => (
