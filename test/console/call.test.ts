@@ -65,7 +65,7 @@ test('a call in the console', { skip }, async (t) => {
       assert.deepEqual(found, [
         ['bad', 'These words were already used. Hang up.'],
         ['bad', 'These are your own words.'],
-        ['bad', 'These are not the right words. Hang up.'],
+        ['bad', 'These are not the right words. Hang up, and call back.'],
       ])
       await page.context().close()
     },
@@ -84,6 +84,16 @@ test('a call in the console', { skip }, async (t) => {
     assert.deepEqual(await values(), ['matador', 'carload', 'receed'])
     await page.locator('.chip', { hasText: 'recede' }).press('Enter')
     assert.deepEqual(await values(), ['matador', 'carload', 'recede'])
+    // Several words begin like this: the first Enter points to one, the second takes it.
+    await inputs.last().fill('rec')
+    await page.keyboard.press('Enter')
+    assert.deepEqual(await values(), ['matador', 'carload', 'rec'])
+    const [chosen] = await page.locator('[role=option][aria-selected=true]').allTextContents()
+    await page.keyboard.press('Enter')
+    assert.deepEqual(await values(), ['matador', 'carload', chosen])
+    await inputs.last().fill('qqqq')
+    await page.keyboard.press('Enter')
+    await page.locator('.near', { hasText: 'Ask for the word again' }).waitFor()
     await page.context().close()
   })
 
@@ -105,7 +115,7 @@ test('a call in the console', { skip }, async (t) => {
       await verdict(page).waitFor()
       assert.match(
         await verdict(page).innerText(),
-        /These are not the words of Ben \(bank\)\. Hang up\./,
+        /These are not the words of Ben \(bank\)\. Hang up, and call back\./,
       )
       await page.keyboard.type(await wordsOf(ben, bank))
       await page.keyboard.press('Enter')
@@ -130,12 +140,15 @@ test('a call in the console', { skip }, async (t) => {
       hear(confirming, await wordsOf(ann, boat)),
       hear(asking, await wordsOf(ben, boat)),
     ])
-    await tabTo(asking, 'They confirm something to me')
-    await asking.keyboard.press('Enter')
-    await asking.locator('input:focus').waitFor()
-    await asking.keyboard.type('pay 12000 to 1234')
-    await asking.keyboard.press('Enter')
-    await asking.locator('.spoken').waitFor()
+    const ask = async () => {
+      await tabTo(asking, 'They confirm something to me')
+      await asking.keyboard.press('Enter')
+      await asking.locator('input:focus').waitFor()
+      await asking.keyboard.type('pay 12000 to 1234')
+      await asking.keyboard.press('Enter')
+      await asking.locator('.spoken').waitFor()
+    }
+    await ask()
     const word = await spoken(asking)
     await tabTo(confirming, 'I confirm something to them')
     await confirming.keyboard.press('Enter')
@@ -152,6 +165,14 @@ test('a call in the console', { skip }, async (t) => {
     await hear(asking, await spoken(confirming))
     // The first verdict is there until the second one.
     await verdict(asking).filter({ hasText: 'confirms: pay12000to1234' }).waitFor()
+    // A wrong answer stands alone: no green box is left beside it.
+    await ask()
+    await asking.locator('.words-field input').first().focus()
+    await asking.keyboard.type('matador carload recede')
+    await asking.keyboard.press('Enter')
+    await verdict(asking).filter({ hasText: 'This was not confirmed. Hang up.' }).waitFor()
+    assert.equal(await verdict(asking).count(), 1)
+    assert.equal(await asking.locator('.words-field').count(), 0)
     await Promise.all([asking.context().close(), confirming.context().close()])
   })
 

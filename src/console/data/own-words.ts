@@ -109,3 +109,20 @@ export const wordsForChallenge = (
       params: { path: { id: connection }, query: asked },
     }),
   )
+
+/** Whether the user has anyone to recognise: a connection or a guest code. */
+export const useHasPeople = (): Resource<boolean> =>
+  useResource(
+    'has people',
+    async () => {
+      const query = { limit: 1 }
+      const [connections, guests] = await Promise.all([
+        dataOf(api.GET('/api/v1/connections', { params: { query } })),
+        dataOf(
+          api.GET('/api/v1/guest-codes', { params: { query: { ...query, state: 'active' } } }),
+        ),
+      ])
+      return connections.items.length + guests.items.length > 0
+    },
+    ['connection.*', 'guest_code.*'],
+  )

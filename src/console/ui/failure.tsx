@@ -8,6 +8,8 @@ import { NoticeBox } from './notice.tsx'
 /** The errors that the account server's absence causes. */
 const AWAY = new Set(['backend_unavailable', 'backend_timeout'])
 
+const isAway = ({ code }: ApiFailure): boolean => code === 'unreachable' || AWAY.has(code)
+
 const Sentence = ({ failure }: { readonly failure: ApiFailure }) => {
   const { common } = messages()
   const { code, details, message } = failure
@@ -40,7 +42,8 @@ const Sentence = ({ failure }: { readonly failure: ApiFailure }) => {
 /** Shows why something failed; nothing for null. */
 export const FailureNotice = ({ of }: { readonly of: ReadonlySignal<ApiFailure | null> }) =>
   of.value === null ? null : (
-    <NoticeBox kind="bad">
+    // Red is for what is wrong, not for what could not be tried.
+    <NoticeBox kind={isAway(of.value) ? 'warn' : 'bad'}>
       <Sentence failure={of.value} />
     </NoticeBox>
   )

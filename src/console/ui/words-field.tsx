@@ -22,6 +22,35 @@ export const emptyWords = (count: number): readonly string[] => Array<string>(co
 /** Returns whether every input has a word of the list. */
 export const areWords = (words: readonly string[]): boolean => words.every(isWord)
 
+/** A text that is no word of the list, with similar words to choose from. */
+const UnknownWord = (of: {
+  readonly word: string
+  readonly onChoose: (similar: string) => void
+}) => {
+  const { common } = messages()
+  const similar = similarWords(of.word)
+  const template = similar.length === 0 ? common.noSuchWord : common.unknownWord
+  return (
+    <p class="near">
+      {filled(template, { word: of.word })}
+      {similar.map((one) => (
+        <button
+          key={one}
+          type="button"
+          class="small chip"
+          lang="en"
+          translate={false}
+          onClick={() => {
+            of.onChoose(one)
+          }}
+        >
+          {one}
+        </button>
+      ))}
+    </p>
+  )
+}
+
 export const WordsField = ({ label, value, autofocus, disabled }: WordsFieldProps) => {
   const { common } = messages()
   const id = useId()
@@ -52,6 +81,7 @@ export const WordsField = ({ label, value, autofocus, disabled }: WordsFieldProp
 
   const onInput = (at: number, typed: string) => {
     active.value = { at, choice: -1 }
+    left.value = new Set([...left.value].filter((one) => one !== at))
     const words = typedWords(typed)
     if (words.length > 1) fill(at, words)
     else fill(at, [lettersOf(typed)])
@@ -66,17 +96,23 @@ export const WordsField = ({ label, value, autofocus, disabled }: WordsFieldProp
       active.value = { at, choice: (choice + step + completions.length) % completions.length }
       return
     }
+    const word = value.value[at]!
+    const isChoosing = event.key === 'Enter' || event.key === ' '
     const chosen = completions[choice] ?? (completions.length === 1 ? completions[0] : undefined)
-    if ((event.key === 'Enter' || event.key === ' ') && chosen !== undefined) {
+    if (isChoosing && chosen !== undefined) {
       event.preventDefault()
       fill(at, [chosen])
       return
     }
-    if (event.key === ' ') {
+    if (isChoosing && word !== '' && !isWord(word)) {
       event.preventDefault()
-      // After a complete word, the focus has moved already.
-      if (value.value[at] !== '') focus(Math.min(at + 1, count - 1))
+      // Several words begin like this: the next key chooses one. If none does, similar ones show.
+      if (completions.length > 0) active.value = { at, choice: 0 }
+      else left.value = new Set([...left.value, at])
+      return
     }
+    // After a complete word, the focus has moved already.
+    if (event.key === ' ') event.preventDefault()
     if (event.key === 'Escape') active.value = null
     if (event.key === 'Backspace' && value.value[at] === '' && at > 0) {
       event.preventDefault()
@@ -161,24 +197,14 @@ export const WordsField = ({ label, value, autofocus, disabled }: WordsFieldProp
       </div>
       <div role="status">
         {value.value.map((word, at) =>
-          left.value.has(at) && word !== '' && !isWord(word) && active.value?.at !== at ? (
-            <p key={at} class="near">
-              {filled(common.unknownWord, { word })}{' '}
-              {similarWords(word).map((similar) => (
-                <button
-                  key={similar}
-                  type="button"
-                  class="small chip"
-                  lang="en"
-                  translate={false}
-                  onClick={() => {
-                    fill(at, [similar])
-                  }}
-                >
-                  {similar}
-                </button>
-              ))}
-            </p>
+          left.value.has(at) && word !== '' && !isWord(word) ? (
+            <UnknownWord
+              key={at}
+              word={word}
+              onChoose={(similar) => {
+                fill(at, [similar])
+              }}
+            />
           ) : null,
         )}
       </div>

@@ -6,13 +6,14 @@ import { useSignal, type Signal } from '@preact/signals'
 import type { ComponentChild } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import { phoneOfCallee, useCallee, type PersonToCall } from '../../data/own-words.ts'
+import { phoneOfCallee, useCallee, useHasPeople, type PersonToCall } from '../../data/own-words.ts'
 import { useResource } from '../../data/resource.ts'
 import type { PageProps } from '../../shell/page-props.ts'
 import { goTo, hrefOf } from '../../shell/router.ts'
 import { MessageText, messages } from '../../text/text.tsx'
 import { CheckField } from '../../ui/fields.tsx'
 import { Loaded, PageFrame } from '../../ui/page.tsx'
+import { NoticeBox } from '../../ui/notice.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { CalleeList } from './callee-list.tsx'
 import { CheckForm, VerdictBox } from './check-form.tsx'
@@ -23,8 +24,11 @@ import { nameOfMatch, type CallVerdict } from './verdict.ts'
 
 type Match = Schemas['Match']
 
-/** The step after the words were right. */
-type Step = 'talk' | 'ask' | 'confirm'
+/**
+ * The step after the words were right. `confirmed` and `refused`: the other person did or did not
+ * confirm a purpose.
+ */
+type Step = 'talk' | 'ask' | 'confirmed' | 'refused' | 'confirm'
 
 /** What the user can do after the words were right. */
 const AfterProof = (of: {
@@ -46,36 +50,38 @@ const AfterProof = (of: {
   return (
     <>
       <div ref={box} tabIndex={-1}>
-        <VerdictBox of={verdict.value} />
+        {/* A verdict about the person must not stand beside one about a purpose. */}
+        <VerdictBox of={step.value === 'ask' || step.value === 'refused' ? null : verdict.value} />
       </div>
       {step.value === 'talk' ? of.children : null}
-      {step.value === 'ask' && connection !== undefined ? (
+      {(step.value === 'ask' || step.value === 'refused') && connection !== undefined ? (
         <AskForPurpose
           connection={connection}
           onProven={(confirmed) => {
             verdict.value = confirmed
-            step.value = 'talk'
+            step.value = 'confirmed'
             box.current?.focus()
+          }}
+          onRefused={() => {
+            step.value = 'refused'
           }}
         />
       ) : null}
       {step.value === 'confirm' && connection !== undefined ? (
         <ConfirmPurpose connection={connection} listener={of.speaker.member_id} name={name} />
       ) : null}
-      <h2>{call.goOn}</h2>
-      {connection === undefined ? (
-        of.isAboutMoney ? (
-          <p class="notice" data-kind="warn">
-            <MessageText of={call.guestNoPurpose} values={{ name }} />
-          </p>
-        ) : null
+      {connection === undefined && of.isAboutMoney ? (
+        <NoticeBox kind="warn">
+          <MessageText of={call.guestNoPurpose} values={{ name }} />
+        </NoticeBox>
       ) : null}
+      {connection === undefined ? null : <h2>{call.goOn}</h2>}
       <div class="answers">
-        {connection === undefined ? null : (
+        {connection === undefined || step.value === 'refused' ? null : (
           <>
             <button
               type="button"
-              class={of.isAboutMoney ? 'main' : undefined}
+              class={of.isAboutMoney && step.value === 'talk' ? 'main' : undefined}
               onClick={() => {
                 step.value = 'ask'
               }}
@@ -92,7 +98,7 @@ const AfterProof = (of: {
             </button>
           </>
         )}
-        <a class="button" href={hrefOf('call')}>
+        <a class={step.value === 'refused' ? 'button main' : 'button'} href={hrefOf('call')}>
           {call.end}
         </a>
       </div>
@@ -205,6 +211,7 @@ const OutgoingTo = ({
 /** The first step: who called whom. */
 const Choice = ({ isAboutMoney }: { readonly isAboutMoney: Signal<boolean> }) => {
   const { call } = messages()
+  const hasPeople = useHasPeople()
   const first = useRef<HTMLButtonElement>(null)
   useEffect(() => {
     first.current?.focus()
@@ -232,6 +239,11 @@ const Choice = ({ isAboutMoney }: { readonly isAboutMoney: Signal<boolean> }) =>
           <span>{call.callingLead}</span>
         </button>
       </div>
+      {hasPeople.data.value === false ? (
+        <NoticeBox kind="warn">
+          {call.noOneYet} <a href={hrefOf('people', 'add')}>{call.addPerson}</a>
+        </NoticeBox>
+      ) : null}
       <CheckField label={call.money} hint={call.moneyLead} value={isAboutMoney} />
       <p>
         <a href={hrefOf('call', 'public')}>{call.public}</a>

@@ -49,6 +49,8 @@ export const CheckForm = (of: {
   readonly check: CheckOfWords
   readonly expected: string | null
   readonly onProven: (speaker: Schemas['Match'], verdict: CallVerdict) => void
+  /** Called if the words do not prove a speaker. */
+  readonly onRefused?: () => void
   /** Whether the form can be used again after a wrong answer. */
   readonly isRepeatable?: boolean
 }) => {
@@ -62,6 +64,7 @@ export const CheckForm = (of: {
     verdict.value = found
     if (found.speaker !== null) of.onProven(found.speaker, found)
     else {
+      of.onRefused?.()
       words.value = emptyWords(3)
       form.current?.querySelector('input')?.focus()
     }
@@ -81,6 +84,7 @@ export const CheckForm = (of: {
         >
           <WordsField label={call.heard} value={words} autofocus />
           <FailureNotice of={action.failure} />
+          {action.failure.value === null ? null : <p>{call.provesNothing}</p>}
           <SubmitButton action={action} disabled={!areWords(words.value)}>
             {call.check}
           </SubmitButton>

@@ -31,6 +31,7 @@ const Purpose = ({ of }: { readonly of: string }) => (
 export const AskForPurpose = (of: {
   readonly connection: string
   readonly onProven: (verdict: CallVerdict) => void
+  readonly onRefused: () => void
 }) => {
   const { call } = messages()
   const purpose = useSignal('')
@@ -62,7 +63,9 @@ export const AskForPurpose = (of: {
   return (
     <>
       <section class="card own-words">
-        <h2>{call.sayWord}</h2>
+        <h2>
+          <MessageText of={call.sayWord} values={{ purpose: <bdi>{purpose.value}</bdi> }} />
+        </h2>
         <SpokenWords words={challenge.word} />
         <p>
           <MessageText
@@ -79,6 +82,7 @@ export const AskForPurpose = (of: {
         }
         expected={null}
         isRepeatable={false}
+        onRefused={of.onRefused}
         onProven={(_, verdict) => {
           of.onProven(verdict)
         }}
@@ -121,6 +125,7 @@ export const ConfirmPurpose = (of: {
           if (areWords(challenge.value)) void look.run()
         }}
       >
+        <p>{call.confirmLead}</p>
         <WordsField label={call.challenge} value={challenge} autofocus />
         <TextField label={call.purposeTheirs} value={purpose} required />
         <FailureNotice of={look.failure} />

@@ -34,10 +34,10 @@ export default {
   verifiedAt: 'Geprüft um {time}',
   talk: 'Sie können jetzt reden.',
   verifiedPurpose: '{name} bestätigt: {purpose}',
-  wrong: 'Das sind nicht die richtigen Wörter. Legen Sie auf.',
-  wrongExpected: 'Das sind nicht die Wörter von {name}. Legen Sie auf.',
+  wrong: 'Das sind nicht die richtigen Wörter. Legen Sie auf und rufen Sie zurück.',
+  wrongExpected: 'Das sind nicht die Wörter von {name}. Legen Sie auf und rufen Sie zurück.',
   wrongNext:
-    'Vielleicht haben Sie sich verhört: Dann lassen Sie sich die Wörter noch einmal sagen. Sonst rufen Sie unter einer Nummer zurück, die Sie kennen.',
+    'Rufen Sie eine Nummer an, die Sie kennen. Nur wenn Sie sich verhört haben könnten, lassen Sie sich die Wörter noch einmal sagen.',
   purposeWrong: 'Das wurde nicht bestätigt. Legen Sie auf.',
   purposeWrongNext:
     'Die Wörter, die Person oder der Zweck sind anders. Rufen Sie unter einer Nummer zurück, die Sie kennen, und beginnen Sie von vorn.',
@@ -66,6 +66,10 @@ export default {
   connection_ended: 'Diese Verbindung wurde beendet.',
   old_epoch: 'Diese Wörter sind älter als der letzte Wechsel des Geheimnisses.',
   sync: 'Jetzt abgleichen',
+  provesNothing:
+    'Es wurde nichts geprüft. Das beweist nichts, weder für noch gegen die andere Person.',
+  confirmLead: 'Die andere Person sagt, worum es geht, und ein Wort. Tippen Sie beides ein.',
+  noOneYet: 'Sie haben noch keine Personen, deshalb wird niemand erkannt.',
   goOn: 'Wie geht es weiter?',
   confirmToMe: 'Mir wird etwas bestätigt',
   confirmToThem: 'Ich bestätige etwas',
@@ -74,8 +78,8 @@ export default {
   purposeHint:
     'Zum Beispiel: zahle 12000 an Konto 1234. Es zählen nur Buchstaben und Ziffern. Schreiben Sie Cent deshalb als Anzahl von Cent.',
   draw: 'Ein Wort zum Sagen holen',
-  sayWord: 'Sagen Sie dieses Wort:',
-  sayPurpose: 'Die andere Person tippt es ein und muss sehen: {purpose}',
+  sayWord: 'Sagen Sie, worum es geht: „{purpose}“. Sagen Sie dann dieses Wort:',
+  sayPurpose: 'Die andere Person tippt beides ein und muss sehen: {purpose}',
   askAnswer: 'Dann sagt sie drei andere Wörter.',
   challenge: 'Das Wort, das Sie hören',
   purposeTheirs: 'Der Zweck, wie Sie ihn hören',
@@ -84,7 +88,8 @@ export default {
   confirmsAsk: 'Fragen Sie, ob die andere Person dasselbe sieht. Zeigen Sie erst dann Ihre Wörter.',
   showWords: 'Es ist dasselbe. Meine Wörter zeigen',
   sayConfirming: 'Sagen Sie diese Wörter. Sie gelten nur für {name} und nur dafür.',
-  guestNoPurpose: '{name} ist ein Gast, und ein Gast kann keinen Zweck bestätigen.',
+  guestNoPurpose:
+    '{name} ist ein Gast, und ein Gast kann keinen Zweck bestätigen. Rufen Sie unter einer Nummer zurück, die Sie kennen, oder laden Sie die Person zu Countersign ein.',
   publicLead:
     'Diese Wörter werden an den Kontoserver geschickt, außer sie gehören zu einer Ihrer Personen. Für das Ergebnis bürgt nur der Kontoserver.',
   publicFound: 'Der öffentliche Code von {name}',

@@ -28,5 +28,6 @@ export default {
   failed: 'Das hat nicht funktioniert: {message}',
   wordOf: 'Wort {number} von {count}',
   completions: 'Wörter, die so beginnen',
+  noSuchWord: '„{word}“ steht nicht in der Wortliste. Lassen Sie sich das Wort noch einmal sagen.',
   unknownWord: '„{word}“ steht nicht in der Wortliste. Haben Sie eines dieser Wörter gehört?',
 } as const

@@ -34,10 +34,10 @@ export default {
   verifiedAt: 'Verified at {time}',
   talk: 'You can talk now.',
   verifiedPurpose: '{name} confirms: {purpose}',
-  wrong: 'These are not the right words. Hang up.',
-  wrongExpected: 'These are not the words of {name}. Hang up.',
+  wrong: 'These are not the right words. Hang up, and call back.',
+  wrongExpected: 'These are not the words of {name}. Hang up, and call back.',
   wrongNext:
-    'Perhaps you misheard: then ask for the words once more. Otherwise call back on a number that you know.',
+    'Call a number that you know. Only if you may have misheard, ask for the words once more.',
   purposeWrong: 'This was not confirmed. Hang up.',
   purposeWrongNext:
     'The words, the person or the purpose differ. Call back on a number that you know, and begin again.',
@@ -62,6 +62,9 @@ export default {
   connection_ended: 'An owner ended this connection.',
   old_epoch: 'These words are from before a change of the secret.',
   sync: 'Sync now',
+  provesNothing: 'Nothing was checked. This proves nothing for or against the caller.',
+  confirmLead: 'The other person says what it is for, and one word. Type both.',
+  noOneYet: 'You have no people yet, so no caller can be recognised.',
   goOn: 'What next?',
   confirmToMe: 'They confirm something to me',
   confirmToThem: 'I confirm something to them',
@@ -70,8 +73,8 @@ export default {
   purposeHint:
     'For example: pay 12000 to account 1234. Only letters and digits count, so write cents as a number of cents.',
   draw: 'Get a word to say',
-  sayWord: 'Say this word:',
-  sayPurpose: 'They type it, and must see: {purpose}',
+  sayWord: 'Say what it is for: “{purpose}”. Then say this word:',
+  sayPurpose: 'They type both, and must see: {purpose}',
   askAnswer: 'Then they say three other words.',
   challenge: 'The word that they say',
   purposeTheirs: 'What it is for, as they say it',
@@ -80,7 +83,8 @@ export default {
   confirmsAsk: 'Ask whether they see the same. Only then show your words.',
   showWords: 'It is the same. Show my words',
   sayConfirming: 'Say these words. They are good only for {name} and for this.',
-  guestNoPurpose: '{name} is a guest, and a guest cannot confirm a purpose.',
+  guestNoPurpose:
+    '{name} is a guest, and a guest cannot confirm a purpose. Call back on a number that you know, or invite them to Countersign.',
   publicLead:
     'These words are sent to the account server, unless they belong to one of your people. Only the account server vouches for what it finds.',
   publicFound: 'The public code of {name}',

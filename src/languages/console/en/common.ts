@@ -26,5 +26,6 @@ export default {
   failed: 'That did not work: {message}',
   wordOf: 'Word {number} of {count}',
   completions: 'Words that begin like this',
+  noSuchWord: '“{word}” is not in the word list. Ask for the word again.',
   unknownWord: '“{word}” is not in the word list. Did you hear one of these?',
 } as const
