@@ -5,7 +5,9 @@ import { createRequire } from 'node:module'
 import type { TestContext } from 'node:test'
 import type { AxeResults } from 'axe-core'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { ConsoleCode } from '../../src/api/console/index.ts'
 import type { Scope } from '../../src/auth/scopes.ts'
+import { consoleUrl } from '../../src/cli/console/page.ts'
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
@@ -25,15 +27,15 @@ interface OpenOptions extends BrowserContextOptions {
   readonly at?: string
 }
 
-/** Returns a code for a console of this scope. */
-export async function consoleCode(address: string, scope: Scope = 'write'): Promise<string> {
+/** Returns the link to a console of this scope, as the command line makes it. */
+export async function consoleLink(address: string, scope: Scope = 'write'): Promise<string> {
   const answer = await fetch(`${address}/console/v1/codes`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ scope }),
   })
   assert.equal(answer.status, 201)
-  return ((await answer.json()) as { code: string }).code
+  return consoleUrl((await answer.json()) as ConsoleCode)
 }
 
 /** Starts a browser, which ends with the test. The test fails if a page reported anything. */
@@ -59,13 +61,15 @@ export async function consoleBrowser(t: TestContext): Promise<ConsoleBrowser> {
       await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
         violated(event.violatedDirective + ' ' + event.blockedURI))`)
       context.on('console', (message) => {
-        // The browser itself logs failed requests, which the tests cause on purpose.
-        if (!message.text().startsWith('Failed to load resource')) messages.push(message.text())
+        // The browser itself logs failed requests, which the tests cause on purpose, and the
+        // deletion of its cache.
+        if (!/^(?:Failed to load resource|Clear-Site-Data header)/.test(message.text()))
+          messages.push(message.text())
       })
       context.on('weberror', (error) => messages.push(String(error.error())))
       const page = await context.newPage()
       page.setDefaultTimeout(10_000)
-      await page.goto(`${address}/#k=${await consoleCode(address, scope)}`)
+      await page.goto(await consoleLink(address, scope))
       await page.locator('nav').waitFor()
       if (at !== undefined) await page.goto(`${address}/${at}`)
       return page

@@ -76,10 +76,17 @@ async function exchange(code: string, key: KeyPair) {
   return access.open({ code, proof, userAgent: undefined })
 }
 
+/** Creates a code, and opens its link. */
+function newCode(scope: Scope) {
+  const made = access.createCode(scope)
+  access.visited(made.visit)
+  return made
+}
+
 /** Opens a console; the result sends a request with its token. */
 async function opened(scope: Scope = 'write') {
   const key = signingKeyFrom(randomBytes(32))
-  const { token, id } = await exchange(access.createCode(scope).code, key)
+  const { token, id } = await exchange(newCode(scope).code, key)
   const send = async () => {
     const { text } = await proofOf(key, 'GET', '/api/v1/status', token)
     const asked = { token, proof: text, method: 'GET', segments: ['api', 'v1', 'status'] }
@@ -142,7 +149,7 @@ it('a console without an account ends when an account signs in', async () => {
 
 it('a code ends after a minute, and its page is deleted', async () => {
   const key = signingKeyFrom(randomBytes(32))
-  const { code, expires_at } = access.createCode('read')
+  const { code, expires_at } = newCode('read')
   assert.equal(Date.parse(expires_at), T0 + MINUTE)
   clock += MINUTE
   await rejects('forbidden', exchange(code, key))
@@ -151,7 +158,7 @@ it('a code ends after a minute, and its page is deleted', async () => {
 
 it('the page of a code is deleted when no code is open any more', async () => {
   const key = signingKeyFrom(randomBytes(32))
-  const [one, two] = [access.createCode('read'), access.createCode('read')]
+  const [one, two] = [newCode('read'), newCode('read')]
   await exchange(one.code, key)
   assert.equal(dropped, 0)
   await exchange(two.code, key)
@@ -160,7 +167,7 @@ it('the page of a code is deleted when no code is open any more', async () => {
 
 it('only the ten newest codes are open', async () => {
   const key = signingKeyFrom(randomBytes(32))
-  const codes = Array.from({ length: 11 }, () => access.createCode('read').code)
+  const codes = Array.from({ length: 11 }, () => newCode('read').code)
   await rejects('forbidden', exchange(codes[0]!, key))
   for (const code of codes.slice(1)) await exchange(code, key)
   assert.equal(dropped, 1)
@@ -169,7 +176,7 @@ it('only the ten newest codes are open', async () => {
 it('a proof is not accepted again while its nonce is', async () => {
   clock = Date.UTC(2026, 0, 2, 3, 5, 30)
   const key = signingKeyFrom(randomBytes(32))
-  const { token } = await exchange(access.createCode('write').code, key)
+  const { token } = await exchange(newCode('write').code, key)
   const { text } = await proofOf(key, 'GET', '/a', token)
   const asked = () => access.caller({ token, proof: text, method: 'GET', segments: ['a'] })
   await asked()

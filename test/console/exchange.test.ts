@@ -2,9 +2,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { signCompact } from '../../src/crypto/jose/jws-signature.ts'
-import type { ConsoleSession } from '../../src/api/console/index.ts'
+import type { ConsoleCode, ConsoleSession } from '../../src/api/console/index.ts'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
-import { CODES, newCode, newKey, newPage, ownHeaders, type Page, SESSION } from './page.ts'
+import {
+  CODES,
+  newCode,
+  newKey,
+  newPage,
+  ownHeaders,
+  type Page,
+  SESSION,
+  VISITING,
+} from './page.ts'
 
 let daemon: TestDaemon
 before(async () => (daemon = await startDaemon()))
@@ -53,6 +62,24 @@ describe('a code', () => {
       const name = { name: 'n', scope: 'read' }
       assert.equal(await may('POST', '/api/v1/api-tokens', name), scope === 'full')
     })
+
+  it('is refused if no browser opened its link, and then has ended', async () => {
+    for (const headers of [
+      null,
+      {},
+      { 'Sec-Fetch-Dest': 'empty' },
+      { 'Sec-Fetch-Dest': 'iframe' },
+      { ...VISITING, 'Service-Worker-Navigation-Preload': 'true' },
+    ]) {
+      const { json } = await daemon.request('POST', CODES, { body: {} })
+      const { code, visit } = json as ConsoleCode
+      const path = `/console/open/${visit}`
+      if (headers !== null) await daemon.request('GET', path, { headers })
+      assert.deepEqual(refusal(await exchange(code)), [403, 'forbidden'])
+      await daemon.request('GET', path, { headers: VISITING })
+      assert.deepEqual(refusal(await exchange(code)), [403, 'forbidden'])
+    }
+  })
 
   it('is used once', async () => {
     const { code } = await newCode(daemon)

@@ -15,9 +15,9 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { consolePage } from '../../src/storage/runtime-file.ts'
 import { terminal, type Terminal } from '../cli/terminal.ts'
-import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { newPage, SESSION } from './page.ts'
+import { newPage, SESSION, VISITING } from './page.ts'
 
 let daemon: TestDaemon
 let run: Terminal
@@ -45,11 +45,14 @@ function fakeOpener(t: TestContext, exit = 0) {
 }
 
 /** The path of the link, which is new each time. */
-const VISIT = /\/console\/open\/[0-9a-f]{16}/
+const VISIT = /\/console\/open\/[0-9a-f]{32}/
 const codeIn = (text: string) => /#k=([\w-]{43})\b/.exec(text)?.[1] ?? assert.fail(text)
 
-const exchanged = async (code: string) =>
-  (await newPage(daemon).send('POST', SESSION, { body: { code } })).status
+/** Opens the link in a text, and exchanges its code. */
+async function exchanged(text: string): Promise<Answer> {
+  await daemon.request('GET', VISIT.exec(text)![0], { headers: VISITING })
+  return newPage(daemon).send('POST', SESSION, { body: { code: codeIn(text) } })
+}
 
 describe('countersignd open', { skip: process.platform !== 'linux' }, () => {
   it('opens a private file that leads to the console, which is deleted after its use', async (t) => {
@@ -68,9 +71,9 @@ describe('countersignd open', { skip: process.platform !== 'linux' }, () => {
     assert.equal(url.replace(VISIT, '/VISIT'), `${daemon.address}/VISIT#k=${code}`)
     assert.doesNotMatch(page.replaceAll(daemon.address, ''), /https?:/)
     assert(!(out + opener.kept('args') + opener.kept('env')).includes(code))
-    assert.equal(await exchanged(code), 201)
+    assert.equal((await exchanged(page)).status, 201)
     assert(!existsSync(file))
-    assert.equal(await exchanged(code), 403)
+    assert.equal((await exchanged(page)).status, 403)
     assert.equal((await daemon.request('GET', new URL(url).pathname)).status, 200)
     assert(!daemon.log.join('\n').includes(code))
     const audit = readdirSync(daemon.stateDir)
@@ -90,7 +93,7 @@ describe('countersignd open', { skip: process.platform !== 'linux' }, () => {
     assert.equal((await run(['open'], { env: opener.env })).code, EXIT.ok)
     assert.equal(readFileSync(victim, 'utf8'), 'untouched')
     assert(lstatSync(file).isFile())
-    assert.equal(await exchanged(codeIn(opener.kept('opened'))), 201)
+    assert.equal((await exchanged(opener.kept('opened'))).status, 201)
     assert(!existsSync(file))
   })
 
@@ -101,8 +104,7 @@ describe('countersignd open', { skip: process.platform !== 'linux' }, () => {
     it(`${option} is for the scope ${scope}`, async () => {
       const { code, out, err } = await run(['open', '--print', option])
       assert.deepEqual([code, err], [EXIT.ok, ''])
-      const page = newPage(daemon)
-      const { json } = await page.send('POST', SESSION, { body: { code: codeIn(out) } })
+      const { json } = await exchanged(out)
       assert.equal((json as { scope: string }).scope, scope)
     })
 

@@ -13,11 +13,16 @@ export const CODES = '/console/v1/codes'
 /** Returns a new key of a browser. */
 export const newKey = (): KeyPair => signingKeyFrom(randomBytes(32))
 
-/** Returns a code for a console, as the command line gets it. */
+/** The header of a browser that opens a page. */
+export const VISITING = { 'Sec-Fetch-Dest': 'document' }
+
+/** Returns a code for a console, as the command line gets it, after a browser opened its link. */
 export async function newCode(daemon: TestDaemon, scope?: Scope): Promise<ConsoleCode> {
   const { status, json } = await daemon.request('POST', CODES, { body: { scope } })
   assert.equal(status, 201)
-  return json as ConsoleCode
+  const made = json as ConsoleCode
+  await daemon.request('GET', `/console/open/${made.visit}`, { headers: VISITING })
+  return made
 }
 
 /** Returns the headers that a browser adds to a request of a page at this address. */

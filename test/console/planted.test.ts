@@ -7,12 +7,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { test, type TestContext } from 'node:test'
 import { type BrowserContext, chromium, type Page } from 'playwright-core'
-import { consoleUrl } from '../../src/cli/console/page.ts'
 import { startDaemon } from '../daemon.ts'
 import { freePort } from '../free-port.ts'
 import { skip } from '../pages/browser.ts'
 import { until } from '../until.ts'
-import { consoleCode } from './console.ts'
+import { consoleLink } from './console.ts'
 
 /** Header fields with which a browser uses a stored page for every query, without a request. */
 const CACHED = {
@@ -51,7 +50,7 @@ window.steal = async (code) => {
 const WORKER = `addEventListener('install', () => skipWaiting())
 addEventListener('activate', (event) => event.waitUntil(clients.claim()))
 addEventListener('fetch', (event) => {
-  if (event.request.mode === 'navigate')
+  if (event.request.mode === 'navigate' && !event.request.url.includes('native'))
     event.respondWith(new Response(${JSON.stringify(THIEF)}, { headers: { 'Content-Type': 'text/html' } }))
 })`
 
@@ -93,7 +92,7 @@ async function planted(
 test('a page of another program is still open at the address', { skip }, async (t) => {
   const { context, old, address } = await planted(t, async () => undefined)
   const page = await context.newPage()
-  await page.goto(`${address}/#k=${await consoleCode(address)}`)
+  await page.goto(await consoleLink(address))
   await page.locator('nav').waitFor()
   await t.test('it has no token, although it can read the store of keys', async () => {
     const [keys, tokens] = await old.evaluate<[number, number]>(`(async () => {
@@ -118,34 +117,75 @@ test('a page of another program is still open at the address', { skip }, async (
   })
 })
 
+/** Waits until the daemon has ended the codes and consoles because of the service worker. */
+const endOfAll = ({ daemon }: Awaited<ReturnType<typeof planted>>) =>
+  until('the end of every console', () =>
+    daemon.log.some((line) => line.includes('ended every console')),
+  )
+
+/** Opens a console when the browser has removed the service worker. */
+async function opensAtLast({ context, address }: Awaited<ReturnType<typeof planted>>) {
+  const next = await context.newPage()
+  await until('the page of the daemon', async () => {
+    await next.goto('about:blank')
+    await next.goto(await consoleLink(address))
+    return (await next.title()) !== 'thief'
+  })
+  await next.locator('nav').waitFor()
+}
+
+const codeIn = (link: string) => link.split('#k=')[1]!
+
 test('a service worker of another program answers the navigation', { skip }, async (t) => {
-  const { daemon, context, address } = await planted(t, async (page) => {
+  const here = await planted(t, async (page) => {
     await page.evaluate(`navigator.serviceWorker.register('/worker.js')`)
     await page.waitForFunction(`navigator.serviceWorker.controller !== null`)
   })
-  const code = await consoleCode(address)
-  const page = await context.newPage()
-  await page.goto(`${address}/#k=${code}`)
+  const link = await consoleLink(here.address)
+  const page = await here.context.newPage()
+  await page.goto(link)
   assert.equal(await page.title(), 'thief')
-  await t.test('its token ends when the browser asks for the script of the worker', async () => {
-    const stolen = await page.evaluate<{ exchanged: number }>(`steal('${code}')`)
-    await until('the end of every console', () =>
-      daemon.log.some((line) => line.includes('ended every console')),
-    )
-    // The browser can be faster than the thief: then even the code has ended.
-    assert([201, 403].includes(stolen.exchanged), String(stolen.exchanged))
-    assert.equal(await page.evaluate(`window.use === undefined ? 401 : use()`), 401)
+  await t.test('the code opens nothing, because the browser did not ask the daemon', async () => {
+    assert.deepEqual(await page.evaluate(`steal('${codeIn(link)}')`), { exchanged: 403 })
   })
-  await t.test('the next console is that of the daemon', async () => {
-    const next = await context.newPage()
-    await until('the page of the daemon', async () => {
-      await next.goto('about:blank')
-      await next.goto(`${address}/#k=${await consoleCode(address)}`)
-      return (await next.title()) !== 'thief'
-    })
-    await next.locator('nav').waitFor()
+  await t.test('a request of the worker for the page does not change that', async () => {
+    const other = await consoleLink(here.address)
+    await page.goto(other)
+    await page.evaluate(`fetch(location.pathname)`)
+    assert.deepEqual(await page.evaluate(`steal('${codeIn(other)}')`), { exchanged: 403 })
   })
 })
+
+test(
+  'a service worker with its script in the cache lets the daemon answer',
+  { skip },
+  async (t) => {
+    const visit = async (page: Page) => {
+      await page.evaluate(`fetch('/worker.js').then((answer) => answer.text())`)
+      await page.evaluate(
+        `navigator.serviceWorker.register('/worker.js', { updateViaCache: 'all' })`,
+      )
+      await page.waitForFunction(`navigator.serviceWorker.controller !== null`)
+    }
+    const here = await planted(t, visit, CACHED)
+    const { context, address } = here
+    const link = await consoleLink(address)
+    const page = await context.newPage()
+    await page.goto(link)
+    assert.equal(await page.title(), 'thief')
+    const second = await context.newPage()
+    await second.goto(`${link.split('#')[0]}?native`)
+    await second.locator('main.gate').waitFor()
+    await t.test('its token ends when the browser asks for the script of the worker', async () => {
+      const stolen = await page.evaluate<{ exchanged: number }>(`steal('${codeIn(link)}')`)
+      await endOfAll(here)
+      // The browser can be faster than the thief: then even the code has ended.
+      assert([201, 403].includes(stolen.exchanged), String(stolen.exchanged))
+      assert.equal(await page.evaluate(`window.use === undefined ? 401 : use()`), 401)
+    })
+    await t.test('the next console is that of the daemon', () => opensAtLast(here))
+  },
+)
 
 test('a page of another program is in the cache', { skip }, async (t) => {
   const { context, address, old } = await planted(t, async () => undefined, CACHED)
@@ -154,7 +194,7 @@ test('a page of another program is in the cache', { skip }, async (t) => {
   await page.goto(address)
   assert.equal(await page.title(), 'thief')
   await t.test('the link to the console opens the page of the daemon', async () => {
-    await page.goto(consoleUrl({ address, code: await consoleCode(address) }))
+    await page.goto(await consoleLink(address))
     await page.locator('nav').waitFor()
   })
   await t.test('after that, the address does too', async () => {

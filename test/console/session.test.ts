@@ -6,7 +6,7 @@ import { startDaemon } from '../daemon.ts'
 import { freePort } from '../free-port.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { skip } from '../pages/browser.ts'
-import { consoleBrowser, consoleCode } from './console.ts'
+import { consoleBrowser, consoleLink } from './console.ts'
 
 const isLocked = (page: Page, text: RegExp) =>
   page.locator('main.gate p', { hasText: text }).waitFor()
@@ -79,13 +79,13 @@ test('the session of a console', { skip }, async (t) => {
   })
 
   await t.test('a used code opens nothing', async () => {
-    const code = await consoleCode(address)
+    const link = await consoleLink(address)
     const first = await browser.open(address)
     const { length: before } = await consoles()
-    await first.goto(`${address}/#k=${code}`)
+    await first.goto(link)
     await isOpen(first)
     const second = await first.context().newPage()
-    await second.goto(`${address}/#k=${code}`)
+    await second.goto(link)
     await isLocked(second, /was used or has expired/)
     assert.equal((await consoles()).length, before + 1)
     await first.context().close()
@@ -159,7 +159,7 @@ test('the session of a console', { skip }, async (t) => {
     const first = await browser.open(address)
     const page = await first.context().newPage()
     await page.addInitScript(`crypto.subtle.generateKey = () => Promise.reject(new Error())`)
-    await page.goto(`${address}/#k=${await consoleCode(address)}`)
+    await page.goto(await consoleLink(address))
     await isLocked(page, /too old/)
     await first.context().close()
   })

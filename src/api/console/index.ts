@@ -13,6 +13,8 @@ export const ConsoleCode = v.object({
   code: v.string(),
   /** The origin of the console. */
   address: v.string(),
+  /** The browser must open the console at `GET /console/open/{visit}`. */
+  visit: v.string(),
   expires_at: Time,
 })
 export type ConsoleCode = v.InferOutput<typeof ConsoleCode>

@@ -37,6 +37,11 @@ export interface ConsoleAccess {
    */
   createCode(scope: Scope): ConsoleCode
   /**
+   * Records that a browser opened the path of a code. Without it, the code is not accepted: a
+   * service worker of another program answered the browser instead of the daemon.
+   */
+  visited(visit: string): void
+  /**
    * Exchanges a code for a token.
    * @param of `proof`: null if the request has none; `userAgent`: the header field of that name
    * @throws AppError `invalid_token` for the proof, `forbidden` for the code
@@ -97,9 +102,11 @@ export function newConsoleAccess(of: {
       const here = address()
       if (here === null)
         throw new AppError('invalid_state', 'The daemon does not listen yet. Try again.')
-      const { code, until } = codes.create(scope)
-      return { code, address: here, expires_at: timeAt(until) }
+      const { code, visit, until } = codes.create(scope)
+      return { code, address: here, visit, expires_at: timeAt(until) }
     },
+
+    visited: (visit) => codes.visited(visit),
 
     async open({ code, proof, userAgent }) {
       if (proof === null) throw nonceRequired(proofs.nonce())

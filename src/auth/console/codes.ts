@@ -16,6 +16,9 @@ const MOST_OPEN = 10
 
 interface OpenCode {
   readonly digest: Buffer
+  /** The last segment of the path at which a browser opens the console with this code. */
+  readonly visit: string
+  hasVisit: boolean
   readonly scope: Scope
   /** Unix milliseconds. */
   readonly until: number
@@ -24,8 +27,10 @@ interface OpenCode {
 
 export interface ConsoleCodes {
   /** Creates a code. Ends the oldest if there are many. `until` is in Unix milliseconds. */
-  create(scope: Scope): { code: string; until: number }
-  /** Uses a code, and returns its scope; null if there is no such code. */
+  create(scope: Scope): { code: string; visit: string; until: number }
+  /** Records that a browser opened the path of a code. */
+  visited(visit: string): void
+  /** Uses a code, and returns its scope; null if there is no such code, or no visit of its path. */
   redeem(code: string): Scope | null
   /** Ends every open code, and returns their number. */
   endAll(): number
@@ -56,11 +61,17 @@ export function newConsoleCodes({
   return {
     create(scope) {
       const code = randomBytes(32).toString('base64url')
-      const made = { digest: digestOf(code), scope, until: now() + LIFE_MS, wrong: 0 }
+      const visit = randomBytes(16).toString('hex')
+      const until = now() + LIFE_MS
+      const made = { digest: digestOf(code), visit, hasVisit: false, scope, until, wrong: 0 }
       open = [...open, made].slice(-MOST_OPEN)
       // The timer also ends the code if the clock is set back meanwhile.
       setTimeout(() => leave(open.filter((one) => one !== made)), LIFE_MS).unref()
-      return { code, until: made.until }
+      return { code, visit, until }
+    },
+
+    visited(visit) {
+      for (const one of open) if (one.visit === visit) one.hasVisit = true
     },
 
     redeem(code) {
@@ -74,7 +85,7 @@ export function newConsoleCodes({
         return null
       }
       leave(open.filter((one) => one !== found))
-      return found.scope
+      return found.hasVisit ? found.scope : null
     },
 
     endAll() {

@@ -2,7 +2,7 @@
  * The page that leads a browser to the console. The code is in this private file, so that the
  * arguments of the browser, which other users can read, do not contain it.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { ConsoleCode } from '../../api/console/index.ts'
 import type { Config } from '../../config/config.ts'
@@ -15,8 +15,8 @@ import { isForSystem } from '../system-instance.ts'
  * Returns the URL with which a browser opens the console. Servers do not get its fragment. Its path
  * is random, so that the browser cannot have an answer of another program for it.
  */
-export const consoleUrl = ({ address, code }: Pick<ConsoleCode, 'address' | 'code'>): string =>
-  `${address}/console/open/${randomBytes(8).toString('hex')}#k=${code}`
+export const consoleUrl = ({ address, visit, code }: ConsoleCode): string =>
+  `${address}/console/open/${visit}#k=${code}`
 
 /** Returns the page. Its URL has only characters that need no escape in HTML or JavaScript. */
 function pageOf(url: string): string {

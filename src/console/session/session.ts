@@ -46,11 +46,6 @@ export const sessionTokenId = (): string | null => current?.session.id ?? null
 /** Returns the time of the daemon, Unix milliseconds. */
 export const daemonNow = (): number => Date.now() + (current?.session.ahead ?? 0)
 
-// A link with a new code that is opened in this tab changes only the fragment.
-addEventListener('hashchange', () => {
-  if (CODE.test(location.hash)) location.reload()
-})
-
 /** Removes and returns the code from the address, so that neither history nor a copy has it. */
 function takeCode(): string | null {
   const code = CODE.exec(location.hash)?.[1] ?? null

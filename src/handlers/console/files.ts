@@ -8,7 +8,7 @@ import type { Content } from '../../api/route.ts'
 import { AppError } from '../../errors.ts'
 import { asset } from '../../runtime/executable.ts'
 import { cachedFile } from '../cached-file.ts'
-import type { ConsoleHandlers } from '../context.ts'
+import type { ConsoleHandlers, HandlerContext } from '../context.ts'
 
 /** What the build writes about the console. */
 interface Manifest {
@@ -48,8 +48,17 @@ export function consolePageContent(): Content | null {
   }
 }
 
+/**
+ * Whether a browser itself opens the page (W3C Fetch Metadata), so that it gets this answer. What a
+ * service worker requests has another destination, or is a preload.
+ */
+const isVisit = (context: Pick<HandlerContext, 'header'>): boolean =>
+  context.header('sec-fetch-dest') === 'document' &&
+  context.header('service-worker-navigation-preload') === undefined
+
 export const consoleEntry: ConsoleHandlers['consoleEntry'] = {
-  read: async () => {
+  read: async ({ visit }, context) => {
+    if (isVisit(context)) (await context.home.console()).visited(visit)
     const page = consolePageContent()
     if (page === null) throw new AppError('not_found', 'This daemon was built without the console.')
     // The browser may have stored pages of another program under the other paths.

@@ -87,7 +87,7 @@ describe('the service of the whole machine', { skip }, () => {
   it('gives a listed user the link of a console, and makes no folder for it', async () => {
     const { code, stdout, stderr } = await site.call(ANN, ['open', '--print'])
     assert.deepEqual([code, stderr], [EXIT.ok, ''])
-    assert.match(stdout.replace(service.address, ''), /^\/console\/open\/\w{16}#k=[\w-]{43}\n$/)
+    assert.match(stdout.replace(service.address, ''), /^\/console\/open\/\w{32}#k=[\w-]{43}\n$/)
     const opened = await site.call(ANN, ['open'])
     assert.deepEqual([opened.code, opened.stdout], [EXIT.failed, ''])
     assert.match(opened.stderr, /XDG_RUNTIME_DIR.*countersignd open --print/)
