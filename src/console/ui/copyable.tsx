@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useAction } from '../data/action.ts'
 import { messages } from '../text/text.tsx'
 
 /**
@@ -12,18 +13,20 @@ export const Copyable = (of: {
   readonly children?: ComponentChildren
 }) => {
   const { common } = messages()
-  const isCopied = useSignal(false)
-  const copy = async () => {
+  const copied = useSignal<string | null>(null)
+  // A browser may refuse to copy.
+  const copy = useAction(async () => {
     await navigator.clipboard.writeText(of.value)
-    isCopied.value = true
-  }
+    copied.value = of.value
+  })
   return (
     <span class="copyable">
       {of.children ?? <bdi>{of.value}</bdi>}
-      <button type="button" class="small" onClick={() => void copy()}>
-        {isCopied.value ? common.copied : common.copy}
+      <button type="button" class="small" onClick={() => void copy.run()}>
+        {copied.value === of.value ? common.copied : common.copy}
         <span class="unseen"> {of.label}</span>
       </button>
+      {copy.failure.value === null ? null : <span role="alert">{common.notCopied}</span>}
     </span>
   )
 }

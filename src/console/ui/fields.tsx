@@ -141,3 +141,27 @@ export const CheckField = (of: FieldBase & { readonly value: Signal<boolean> }) 
     </div>
   )
 }
+
+/** Boxes to tick, for any number of values. */
+export const TicksField = <V extends string>(of: {
+  readonly label: string
+  readonly value: Signal<readonly V[]>
+  readonly options: readonly (readonly [value: V, text: ComponentChildren])[]
+}) => (
+  <fieldset class="ticks">
+    <legend>{of.label}</legend>
+    {of.options.map(([value, text]) => (
+      <label key={value}>
+        <input
+          type="checkbox"
+          checked={of.value.value.includes(value)}
+          onChange={(event) => {
+            const others = of.value.value.filter((one) => one !== value)
+            of.value.value = event.currentTarget.checked ? [...others, value] : others
+          }}
+        />
+        <span>{text}</span>
+      </label>
+    ))}
+  </fieldset>
+)

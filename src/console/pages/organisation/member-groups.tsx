@@ -4,6 +4,7 @@ import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import { TicksField } from '../../ui/fields.tsx'
 import { ActionForm } from '../../ui/form.tsx'
 import { Name } from '../../ui/person-name.tsx'
 
@@ -41,22 +42,11 @@ export const MemberGroups = (of: {
         disabled={groups.length === 0}
         onCancel={of.onClose}
       >
-        <fieldset class="ticks">
-          <legend>{texts.groups}</legend>
-          {groups.map(({ id, name }) => (
-            <label key={id}>
-              <input
-                type="checkbox"
-                checked={chosen.value.includes(id)}
-                onChange={(event) => {
-                  const others = chosen.value.filter((one) => one !== id)
-                  chosen.value = event.currentTarget.checked ? [...others, id] : others
-                }}
-              />
-              <Name of={name} />
-            </label>
-          ))}
-        </fieldset>
+        <TicksField
+          label={texts.groups}
+          value={chosen}
+          options={groups.map(({ id, name }) => [id, <Name key={id} of={name} />] as const)}
+        />
       </ActionForm>
     </Dialog>
   )

@@ -4,7 +4,7 @@ import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { useTags } from '../../data/tags.ts'
 import { filled, messages } from '../../text/text.tsx'
-import { CheckField, SelectField, TextField } from '../../ui/fields.tsx'
+import { CheckField, SelectField, TextField, TicksField } from '../../ui/fields.tsx'
 import { ActionForm } from '../../ui/form.tsx'
 import { Name } from '../../ui/person-name.tsx'
 
@@ -59,22 +59,11 @@ export const PresetForm = (of: {
     <ActionForm action={save} submit={common.save} onCancel={of.onClose}>
       <TextField label={settings.presetName} value={name} required maxLength={MOST.name} />
       {tags.length === 0 ? null : (
-        <fieldset class="ticks">
-          <legend>{settings.tags}</legend>
-          {tags.map(({ id, name: tagName }) => (
-            <label key={id}>
-              <input
-                type="checkbox"
-                checked={chosen.value.includes(id)}
-                onChange={(event) => {
-                  const others = chosen.value.filter((one) => one !== id)
-                  chosen.value = event.currentTarget.checked ? [...others, id] : others
-                }}
-              />
-              <Name of={tagName} />
-            </label>
-          ))}
-        </fieldset>
+        <TicksField
+          label={settings.tags}
+          value={chosen}
+          options={tags.map((tag) => [tag.id, <Name key={tag.id} of={tag.name} />] as const)}
+        />
       )}
       <CheckField label={settings.favorite} value={isFavorite} />
       <TextField

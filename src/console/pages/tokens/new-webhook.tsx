@@ -1,11 +1,10 @@
 /** The form that creates a webhook, with its secret, which is shown once. */
 import { useSignal } from '@preact/signals'
-import { useId } from 'preact/hooks'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { messages } from '../../text/text.tsx'
 import { Copyable } from '../../ui/copyable.tsx'
-import { CheckField, TextField } from '../../ui/fields.tsx'
+import { CheckField, TextField, TicksField } from '../../ui/fields.tsx'
 import { ActionForm } from '../../ui/form.tsx'
 import { NoticeBox } from '../../ui/notice.tsx'
 import { hasScope, RightsNotice } from '../../ui/rights-notice.tsx'
@@ -33,16 +32,16 @@ const FAMILIES: Readonly<Record<Family<Schemas['Event']['type']>, boolean>> = {
   org: false,
   webhook: false,
 }
-const NAMES = Object.keys(FAMILIES) as (keyof typeof FAMILIES)[]
+type FamilyName = keyof typeof FAMILIES
+const NAMES = Object.keys(FAMILIES) as FamilyName[]
 
 /** Creates a webhook. `onMade` is called after it. */
 export const NewWebhookForm = (of: { readonly onMade: () => Promise<void> }) => {
   const { tokens } = messages()
   const [url, name] = [useSignal(''), useSignal('')]
   const isPrivate = useSignal(false)
-  const chosen = useSignal<readonly string[]>(NAMES.filter((one) => FAMILIES[one]))
+  const chosen = useSignal<readonly FamilyName[]>(NAMES.filter((one) => FAMILIES[one]))
   const secret = useSignal<string | null>(null)
-  const id = useId()
   const action = useAction(async () => {
     const made = await dataOf(
       api.POST('/api/v1/webhooks', {
@@ -102,23 +101,11 @@ export const NewWebhookForm = (of: { readonly onMade: () => Promise<void> }) => 
             maxLength={2048}
           />
           <TextField label={tokens.hookName} value={name} maxLength={100} />
-          <fieldset class="choice families">
-            <legend>{tokens.events}</legend>
-            {NAMES.map((family) => (
-              <div class="field check" key={family}>
-                <input
-                  id={`${id}-${family}`}
-                  type="checkbox"
-                  checked={chosen.value.includes(family)}
-                  onChange={(event) => {
-                    const others = chosen.value.filter((one) => one !== family)
-                    chosen.value = event.currentTarget.checked ? [...others, family] : others
-                  }}
-                />
-                <label for={`${id}-${family}`}>{tokens[family]}</label>
-              </div>
-            ))}
-          </fieldset>
+          <TicksField
+            label={tokens.events}
+            value={chosen}
+            options={NAMES.map((family) => [family, tokens[family]] as const)}
+          />
           <CheckField
             label={tokens.privateNetwork}
             hint={tokens.privateNetworkHint}

@@ -3,6 +3,7 @@ export default {
   close: 'Schließen',
   copy: 'Kopieren',
   copied: 'Kopiert',
+  notCopied: 'Der Browser erlaubt es nicht. Markieren Sie den Text, und kopieren Sie ihn dann.',
   save: 'Speichern',
   more: 'Mehr anzeigen',
   search: 'Suchen',

@@ -3,6 +3,7 @@ export default {
   close: 'Close',
   copy: 'Copy',
   copied: 'Copied',
+  notCopied: 'The browser does not allow it. Select the text, then copy it.',
   save: 'Save',
   more: 'Show more',
   search: 'Search',
