@@ -6,9 +6,10 @@ import { useTokenNames } from '../../data/token-names.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { messages } from '../../text/text.tsx'
 import { CallerName } from '../../ui/caller-name.tsx'
-import { CsvButton } from '../../ui/csv-button.tsx'
+import { CsvButton } from './csv-button.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { MoreOfList } from '../../ui/more-button.tsx'
+import { OutcomeBadge } from '../../ui/outcome-badge.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { TableBox } from '../../ui/table-box.tsx'
 import { When } from '../../ui/when.tsx'
@@ -22,8 +23,6 @@ import {
 
 /** How many entries are read at once, at least. */
 const WANTED = 50
-
-const KINDS = { verified: 'ok', not_verified: 'bad', inconclusive: 'warn', echo: 'warn' } as const
 
 /** The outcomes, each with a filter. */
 const OUTCOMES = ['verified', 'not_verified', 'inconclusive', 'echo'] as const
@@ -52,9 +51,7 @@ const CheckRow = ({ of }: { readonly of: LoggedCheck }) => {
         <When at={of.at} />
       </td>
       <td>
-        <span class="badge" data-kind={KINDS[of.outcome]}>
-          {log[of.outcome]}
-        </span>
+        <OutcomeBadge of={of.outcome} />
       </td>
       <td>
         {of.matches.length === 0

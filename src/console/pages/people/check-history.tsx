@@ -1,11 +1,12 @@
 /** The newest checks of a person's words. */
 import type { Schemas } from '../../data/api.ts'
-import { thisMinute } from '../../data/clock.ts'
 import { hrefOf } from '../../shell/router.ts'
-import { messages, timeShort } from '../../text/text.tsx'
-import { TableBox } from '../../ui/table-box.tsx'
+import { messages } from '../../text/text.tsx'
+import { OutcomeBadge } from '../../ui/outcome-badge.tsx'
 import { Loaded } from '../../ui/page.tsx'
 import { Name } from '../../ui/person-name.tsx'
+import { TableBox } from '../../ui/table-box.tsx'
+import { When } from '../../ui/when.tsx'
 import { useNewestChecks } from './people-data.ts'
 
 /** How many checks are shown. */
@@ -34,9 +35,11 @@ export const CheckHistory = ({ of: id }: { readonly of: string }) => {
               {shown.map((entry) => (
                 <tr key={entry.id}>
                   <td>
-                    <time dateTime={entry.at}>{timeShort(entry.at, thisMinute.value)}</time>
+                    <When at={entry.at} />
                   </td>
-                  <td>{log[entry.outcome]}</td>
+                  <td>
+                    <OutcomeBadge of={entry.outcome} />
+                  </td>
                   <td>
                     <Name of={entry.matches.find(isAbout(id))?.display_name ?? ''} />
                   </td>

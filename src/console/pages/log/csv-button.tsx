@@ -1,11 +1,11 @@
 /** A button that saves a list as CSV. */
 import { useSignal } from '@preact/signals'
-import { useAction } from '../data/action.ts'
-import { csvOf } from '../data/csv.ts'
-import { saveTextFile } from '../data/download.ts'
-import { filled, messages } from '../text/text.tsx'
-import { ActionButton } from './button.tsx'
-import { FailureNotice } from './failure.tsx'
+import { useAction } from '../../data/action.ts'
+import { csvOf } from '../../data/csv.ts'
+import { saveTextFile } from '../../data/download.ts'
+import { filled, messages } from '../../text/text.tsx'
+import { ActionButton } from '../../ui/button.tsx'
+import { FailureNotice } from '../../ui/failure.tsx'
 
 /** The button. `rows` returns all rows of the list, the first with the headings. */
 export const CsvButton = (of: {
