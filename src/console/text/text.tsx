@@ -59,16 +59,23 @@ export function timeShort(iso: string, at: number): string {
 export const timeExact = (iso: string): string =>
   new Intl.DateTimeFormat(locale(), { dateStyle: 'full', timeStyle: 'long' }).format(new Date(iso))
 
+const MINUTE_MS = 60_000
+
 const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
-  ['minute', 60_000],
+  ['minute', MINUTE_MS],
 ]
 
-/** Returns a time relative to `at`, such as "3 minutes ago". Less than a minute is "now". */
-export function timeRelative(iso: string, at: number): string {
+/**
+ * Returns a time relative to now, such as "3 minutes ago". Less than a minute is "now".
+ * @param minute the beginning of the current minute, Unix milliseconds
+ */
+export function timeRelative(iso: string, minute: number): string {
   const format = new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' })
-  const distance = Date.parse(iso) - at
+  const since = Date.parse(iso) - minute
+  // The time that is left counts from the end of the minute, so that it is never overstated.
+  const distance = since > 0 ? Math.max(0, since - MINUTE_MS) : since
   for (const [unit, ms] of UNITS)
     if (Math.abs(distance) >= ms) return format.format(Math.round(distance / ms), unit)
   return format.format(0, 'second')
