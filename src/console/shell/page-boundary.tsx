@@ -1,6 +1,6 @@
 /** Keeps the navigation if a page cannot be rendered. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useErrorBoundary } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks'
 import { messages } from '../text/text.tsx'
 
 /**
@@ -12,7 +12,12 @@ export const PageBoundary = (of: {
   readonly children: ComponentChildren
 }) => {
   const [error, reset] = useErrorBoundary((thrown) => reportError(thrown)) as [unknown, () => void]
-  useEffect(reset, [of.place])
+  const shownAt = useRef(of.place)
+  useEffect(() => {
+    // Not at the first place: the page can throw before this runs, and the message would be removed.
+    if (shownAt.current !== of.place) reset()
+    shownAt.current = of.place
+  }, [of.place])
   return error === undefined ? (
     <>{of.children}</>
   ) : (
