@@ -189,6 +189,10 @@ export default {
   guestSendHint:
     'Wer die Mail liest, kann die Wörter sehen. Sicherer ist es, den Link persönlich zu übergeben.',
   guestSent: 'Der Link wurde an {address} geschickt.',
+  guestOnlyStored:
+    'An {address} wurde nichts geschickt: Der Kontoserver versendet keine Mails und hat die Mail nur gespeichert. Übergeben Sie den Link auf andere Weise.',
+  guestSendHere:
+    'Nur dieser Computer kann den Link öffnen, deshalb nützt eine Mail anderen noch nichts.',
   guestPrint: 'Drucken',
   guestForLabel: 'Für',
   guestEnd: 'Endet',

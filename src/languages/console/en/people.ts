@@ -190,6 +190,9 @@ export default {
   guestSendHint:
     'Anyone who reads the mail can see the words. It is safer to hand the link over in person.',
   guestSent: 'The link was sent to {address}.',
+  guestOnlyStored:
+    'Nothing was sent to {address}: the account server has no mail relay and only stored the mail. Hand the link over in another way.',
+  guestSendHere: 'Only this machine can open the link, so a mail does not help another person yet.',
   guestPrint: 'Print',
   guestForLabel: 'For',
   guestEnd: 'Ends',

@@ -82,22 +82,24 @@ const MailCard = ({ of }: { readonly of: GuestCode }) => {
   const { people } = messages()
   const { id } = of
   const address = useSignal('')
-  const sentTo = useSignal('')
+  const sent = useSignal<{ readonly to: string; readonly isMailed: boolean } | null>(null)
   const send = useAction(async () => {
     const to = address.value.trim()
     const params = { path: { id } }
-    await dataOf(api.POST('/api/v1/guest-codes/{id}/send', { params, body: { to } }))
-    sentTo.value = to
+    sent.value = null
+    const { mailed } = await dataOf(
+      api.POST('/api/v1/guest-codes/{id}/send', { params, body: { to } }),
+    )
+    sent.value = { to, isMailed: mailed !== false }
     address.value = ''
   })
   return (
     <section class="card">
       <h2>{people.guestSend}</h2>
-      <ActionForm
-        action={send}
-        submit={people.guestSend}
-        done={filled(people.guestSent, { address: sentTo.value })}
-      >
+      {daemonStatus.value?.reachable === 'this_machine' ? (
+        <p class="hint">{people.guestSendHere}</p>
+      ) : null}
+      <ActionForm action={send} submit={people.guestSend}>
         <TextField
           label={people.guestSendTo}
           hint={people.guestSendHint}
@@ -106,6 +108,13 @@ const MailCard = ({ of }: { readonly of: GuestCode }) => {
           required
         />
       </ActionForm>
+      {sent.value === null ? null : (
+        <NoticeBox kind={sent.value.isMailed ? 'ok' : 'warn'}>
+          {filled(sent.value.isMailed ? people.guestSent : people.guestOnlyStored, {
+            address: sent.value.to,
+          })}
+        </NoticeBox>
+      )}
     </section>
   )
 }
