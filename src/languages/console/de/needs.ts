@@ -14,7 +14,7 @@ export default {
     'Der Wiederherstellungsschlüssel wurde nicht benutzt. Fragen Sie die Person auf einem Weg, dem Sie vertrauen, ob sie ihre Geräte ersetzt hat.',
   compare: 'Sicherheitsnummer vergleichen',
   compareText:
-    'Lassen Sie sich die Nummer vorlesen, die das Gerät der Person zeigt: persönlich oder bei einem Anruf, bei dem Sie die Stimme kennen. Es muss diese Nummer sein:',
+    'Lassen Sie sich die Nummer vorlesen, die das Gerät der Person zeigt: persönlich oder bei einem Anruf, für den eine Seite eine schon bekannte Nummer gewählt hat. Es muss diese Nummer sein:',
   safetyNumber: 'Sicherheitsnummer',
   noNumber: 'Es gibt noch keine Sicherheitsnummer, weil die Person keine Schlüssel hat.',
   allSame: 'Alle 60 Ziffern sind gleich',
@@ -51,7 +51,7 @@ export default {
   approve: 'Annehmen',
   hasWords: 'Ich habe vier Wörter zu dieser Einladung bekommen',
   wordsHint:
-    'Tippen Sie nur Wörter, die Ihnen die einladende Person persönlich gesagt hat oder bei einem Anruf, bei dem Sie die Stimme kennen. Richtige Wörter bestätigen auch die Schlüssel beider Seiten, als hätten Sie die Sicherheitsnummer verglichen.',
+    'Tippen Sie nur Wörter, die Ihnen die einladende Person persönlich gesagt hat oder bei einem Anruf, für den eine Seite eine schon bekannte Nummer gewählt hat. Richtige Wörter bestätigen auch die Schlüssel beider Seiten, als hätten Sie die Sicherheitsnummer verglichen.',
   fourWords: 'Vier Wörter zu dieser Einladung',
   approveWithWords: 'Mit den Wörtern annehmen',
   approved:

@@ -143,7 +143,7 @@ export default {
   nameChanged: 'Diese Person benutzt jetzt den Namen {name}.',
   safetyNumber: 'Sicherheitsnummer',
   safetyNumberHint:
-    'Sie ist auf beiden Seiten gleich. Vergleichen Sie sie persönlich oder in einem Gespräch, in dem Sie die Stimme kennen.',
+    'Sie ist auf beiden Seiten gleich. Vergleichen Sie sie persönlich oder in einem Gespräch, für das eine Seite eine schon bekannte Nummer angerufen hat.',
   noSafetyNumber:
     'Es gibt noch keine Sicherheitsnummer, weil eine der beiden Seiten kein Gerät mit Schlüsseln hat.',
   safetyQr: 'Als QR-Code',
@@ -227,6 +227,7 @@ export default {
   address: 'E-Mail-Adresse',
   addressHint: 'Die Adresse, die die Person bei Countersign benutzt, oder die ID ihres Kontos.',
   personName: 'Name dieser Person',
+  personNameHint: 'Sie sehen die Person unter diesem Namen. Er steht auch in der Einladung.',
   inPerson: 'Wir sind zusammen, oder ich habe die Person angerufen: vier Wörter',
   inPersonHint:
     'Sie sagen vier Wörter, und die andere Person tippt sie ein. Das vergleicht auch die Schlüssel, sodass kein Server andere Schlüssel zwischen Sie bringen kann. Sie haben 15 Minuten.',

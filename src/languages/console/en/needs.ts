@@ -13,7 +13,7 @@ export default {
     'The recovery key was not used. Ask the person, in a way that you trust, whether they replaced their devices.',
   compare: 'Compare the safety number',
   compareText:
-    'Ask the person to read out the number that their device shows, in person or on a call where you know the voice. It must be the same as this one:',
+    'Ask the person to read out the number that their device shows, in person, or on a call that one of you placed to a number already known. It must be the same as this one:',
   safetyNumber: 'Safety number',
   noNumber: 'There is no safety number yet, because the person has no keys.',
   allSame: 'All 60 digits are the same',
@@ -49,7 +49,7 @@ export default {
   approve: 'Approve',
   hasWords: 'The inviter gave me four words',
   wordsHint:
-    'Type only words that the inviter said in person, or on a call where you know the voice. Right words also confirm the keys on both sides, as if you had compared the safety number.',
+    'Type only words that the inviter said in person, or on a call that one of you placed to a number already known. Right words also confirm the keys on both sides, as if you had compared the safety number.',
   fourWords: 'Four words of the inviter',
   approveWithWords: 'Approve with the words',
   approved: 'You approved {connection}. A device of the inviter adds you, usually within seconds.',

@@ -145,7 +145,7 @@ export default {
   nameChanged: 'This person now uses the name {name}.',
   safetyNumber: 'Safety number',
   safetyNumberHint:
-    'It is the same on both sides. Compare it in person, or on a call where you know the voice.',
+    'It is the same on both sides. Compare it in person, or on a call that one of you placed to a number already known.',
   noSafetyNumber: 'There is no safety number yet, because one of the two has no device with keys.',
   safetyQr: 'As a QR code',
   safetyQrAlt: 'QR code of the 60 digits of the safety number',
@@ -224,6 +224,7 @@ export default {
   address: 'E-mail address',
   addressHint: 'The address that they use with Countersign, or the id of their account.',
   personName: 'Name of this person',
+  personNameHint: 'You see this person under this name. The invitation shows it too.',
   inPerson: 'We are together, or I have called them: four words',
   inPersonHint:
     'You say four words, and they type them. This also compares the keys, so that no server can put other keys between you. You have 15 minutes.',
