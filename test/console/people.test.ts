@@ -52,7 +52,7 @@ test('people in the console', { skip }, async (t) => {
     await ann.call('POST', '/api/v1/guest-codes', { label: 'Zoë', expires_in: 86_400 })
     await row(page, 'Zoë').getByText('Ends in 24 hours').waitFor()
     await ann.call('POST', '/api/v1/verify', { words: await wordsOf(ben, connection) })
-    await row(page, 'Ben').getByText('verified now').waitFor()
+    await row(page, 'Ben').getByText('verified just now').waitFor()
     await type(page, 'Search people', 'zoe')
     await row(page, 'Ben').waitFor({ state: 'detached' })
     assert.equal(await page.locator('.person-row').count(), 1)

@@ -186,6 +186,8 @@ test('stamps, the log, tokens and webhooks', { skip }, async (t) => {
     const page = await open('#/log/audit')
     await page.getByText(/^✓?\s*Yes\. Each of the \d+ lines/).waitFor()
     await page.locator('tbody code', { hasText: 'POST /api/v1/stamp' }).first().waitFor()
+    const opening = page.locator('tbody tr', { hasText: 'POST /console/v1/session' }).first()
+    await opening.getByText('code of “countersignd open”').waitFor()
     await asOwner(daemon, 'POST', '/api/v1/tags', { name: 'Live' })
     await typeInto(page, 'Token or request contains', '/tags')
     await page.getByText('No entry').or(page.locator('tbody tr').first()).waitFor()

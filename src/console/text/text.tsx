@@ -78,5 +78,5 @@ export function timeRelative(iso: string, minute: number): string {
   const distance = since > 0 ? Math.max(0, since - MINUTE_MS) : since
   for (const [unit, ms] of UNITS)
     if (Math.abs(distance) >= ms) return format.format(Math.round(distance / ms), unit)
-  return format.format(0, 'second')
+  return distance > 0 ? format.format(0, 'second') : messages().common.justNow
 }

@@ -8,6 +8,7 @@ export default {
   more: 'Mehr anzeigen',
   search: 'Suchen',
   never: 'nie',
+  justNow: 'gerade eben',
   running: 'Bitte warten …',
   asOf: 'Stand {time}, aus der Kopie auf diesem Gerät',
   callsItself: 'nennt sich {name}',

@@ -47,7 +47,7 @@ export default {
   addApprove:
     'Das Gerät erscheint hier und wartet. Wählen Sie „Bestätigen“ und tippen Sie die Wörter jeweils auf dem anderen Gerät ein.',
   addEmbedded:
-    'Dieses Konto ist nur auf diesem Computer und hat deshalb ein Gerät. Um mehrere Geräte zu benutzen, melden Sie sich bei einem Kontoserver an. Dieses Konto wird dann beiseitegelegt, und nichts wird gelöscht:',
+    'Dieses Konto ist nur auf diesem Computer und bleibt hier, deshalb hat es ein Gerät. Für mehrere Geräte braucht es ein Konto auf einem Kontoserver. Damit es eine Kopie von diesem gibt, machen Sie eine Sicherung:',
 
   renew: 'Schlüssel dieses Geräts erneuern',
   renewText:

@@ -248,7 +248,8 @@ export default {
   fourWordsAgain: 'Neue Wörter',
   toPerson: 'Zur Seite dieser Person',
   guestName: 'Name des Gastes',
-  guestNameHint: 'Der Gast sieht ihn auf der Seite und auf dem Blatt.',
+  guestNameHint:
+    'Für Ihre Listen und für das Blatt, das Sie drucken können. Die Seite des Gastes zeigt ihn nicht.',
   validity: 'Gültig',
   oneDay: '1 Tag',
   oneWeek: '7 Tage',

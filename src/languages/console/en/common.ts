@@ -8,6 +8,7 @@ export default {
   more: 'Show more',
   search: 'Search',
   never: 'never',
+  justNow: 'just now',
   running: 'Please wait …',
   asOf: 'As of {time}, from the copy on this device',
   callsItself: 'calls itself {name}',

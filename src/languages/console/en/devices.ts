@@ -46,7 +46,7 @@ export default {
   addLoopback: 'This address works only on this machine.',
   addApprove: 'The device appears here and waits. Choose “Approve” and type the words across.',
   addEmbedded:
-    'This account is on this machine only, so it has one device. To use several devices, sign in to an account server. This account is then set aside, and nothing is deleted:',
+    'This account is on this machine only and stays here, so it has one device. Several devices need an account on an account server. To have a copy of this one, make a backup:',
 
   renew: 'Renew the key of this device',
   renewText:

@@ -244,7 +244,8 @@ export default {
   fourWordsAgain: 'New words',
   toPerson: 'To the page of this person',
   guestName: 'Name of the guest',
-  guestNameHint: 'The guest sees it on the page and on the sheet.',
+  guestNameHint:
+    'For your lists, and for the sheet that you can print. The page of the guest does not show it.',
   validity: 'Valid for',
   oneDay: '1 day',
   oneWeek: '7 days',
