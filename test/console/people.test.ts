@@ -294,7 +294,7 @@ test('people in the console', { skip }, async (t) => {
       await press(page, 'Revoke')
       await page.locator('dialog').waitFor()
       await press(page, 'Revoke')
-      await page.getByText('This code is not valid any more.').waitFor()
+      await page.locator(':focus', { hasText: 'This code is not valid any more.' }).waitFor()
       const { items } = await ann.call('GET', '/api/v1/guest-codes?state=revoked')
       assert.deepEqual(
         items.map(({ label }: { label: string }) => label),

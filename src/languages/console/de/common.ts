@@ -11,7 +11,7 @@ export default {
   justNow: 'gerade eben',
   running: 'Bitte warten …',
   asOf: 'Stand {time}, aus der Kopie auf diesem Gerät',
-  callsItself: 'nennt sich {name}',
+  callsItself: 'jemand mit dem selbst gewählten Namen {name}',
   serverSays: '{name}, sagt der Kontoserver',
   sameName: 'ein anderer Kontakt hat diesen Namen',
   mixedScript: 'Buchstaben aus mehreren Alphabeten',

@@ -1,5 +1,5 @@
 export default {
-  lead: 'Was auf Ihre Entscheidung wartet, das Dringendste zuerst.',
+  lead: 'Was auf Ihre Entscheidung wartet, das Dringendste zuerst, und dann, was geschehen ist.',
   nothing: 'Sie müssen nichts tun',
   nothingLead:
     'Einladungen, neue Geräte und geänderte Schlüssel erscheinen hier, sobald sie ankommen.',
@@ -55,11 +55,11 @@ export default {
   fourWords: 'Vier Wörter zu dieser Einladung',
   approveWithWords: 'Mit den Wörtern annehmen',
   approved:
-    'Sie haben {connection} angenommen. Ein Gerät der einladenden Person fügt Sie hinzu, meist innerhalb von Sekunden.',
+    'Sie haben die Einladung zu {connection} angenommen. Ein Gerät der einladenden Person fügt Sie hinzu, meist innerhalb von Sekunden.',
   declineInvitation: 'Einladung ablehnen',
   declineInvitationText:
     'Die einladende Person sieht, dass Sie abgelehnt haben. Um später beizutreten, brauchen Sie eine neue Einladung.',
-  invitationDeclined: 'Sie haben {connection} abgelehnt.',
+  invitationDeclined: 'Sie haben die Einladung zu {connection} abgelehnt.',
 
   contactOpenText:
     'Das Gerät der einladenden Person vergleicht die Wörter, die Sie getippt haben. Das dauert Sekunden, wenn es eingeschaltet ist.',

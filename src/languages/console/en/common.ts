@@ -11,7 +11,7 @@ export default {
   justNow: 'just now',
   running: 'Please wait …',
   asOf: 'As of {time}, from the copy on this device',
-  callsItself: 'calls itself {name}',
+  callsItself: 'someone who calls themselves {name}',
   serverSays: '{name}, says the account server',
   sameName: 'another contact has this name',
   mixedScript: 'letters of several alphabets',

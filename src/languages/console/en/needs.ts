@@ -1,5 +1,5 @@
 export default {
-  lead: 'What waits for your decision, the most urgent first.',
+  lead: 'What waits for your decision, the most urgent first, and then what happened.',
   nothing: 'Nothing needs you',
   nothingLead: 'Invitations, new devices and changed keys appear here as soon as they arrive.',
   list: 'What needs you',
@@ -47,16 +47,17 @@ export default {
   invitationText:
     'If you approve, the members and you have words for each other on calls. Ask the inviter first, in a way that you trust, whether they sent it.',
   approve: 'Approve',
-  hasWords: 'The inviter gave me four words',
+  hasWords: 'They gave me four words',
   wordsHint:
     'Type only words that the inviter said in person, or on a call that one of you placed to a number already known. Right words also confirm the keys on both sides, as if you had compared the safety number.',
   fourWords: 'Four words of the inviter',
   approveWithWords: 'Approve with the words',
-  approved: 'You approved {connection}. A device of the inviter adds you, usually within seconds.',
+  approved:
+    'You approved the invitation to {connection}. A device of the inviter adds you, usually within seconds.',
   declineInvitation: 'Decline the invitation',
   declineInvitationText:
     'The inviter sees that you declined. To join later, you need a new invitation.',
-  invitationDeclined: 'You declined {connection}.',
+  invitationDeclined: 'You declined the invitation to {connection}.',
 
   contactOpenText:
     'The device of the inviter compares the words that you typed. This takes seconds if it is on.',

@@ -11,6 +11,7 @@ import { CommandText } from '../../../ui/command.tsx'
 import { Copyable } from '../../../ui/copyable.tsx'
 import { ConfirmedButton } from '../../../ui/confirmed-button.tsx'
 import { TextField } from '../../../ui/fields.tsx'
+import { useResultFocus } from '../../../ui/focus.ts'
 import { ActionForm } from '../../../ui/form.tsx'
 import { NoticeBox } from '../../../ui/notice.tsx'
 import { Loaded, PageFrame } from '../../../ui/page.tsx'
@@ -154,6 +155,13 @@ const GuestFacts = ({ of }: { readonly of: GuestCode }) => {
   )
 }
 
+/** Appears in place of the button that revoked the code. */
+const GuestOver = () => (
+  <div ref={useResultFocus()} tabIndex={-1}>
+    <p>{messages().people.guestOver}</p>
+  </div>
+)
+
 export const GuestView = ({ id }: { readonly id: string }) => {
   const { people, frame } = messages()
   const guests = useGuestCodes()
@@ -213,7 +221,7 @@ export const GuestView = ({ id }: { readonly id: string }) => {
             </>
           ) : (
             <>
-              <p>{people.guestOver}</p>
+              <GuestOver />
               <CheckHistory of={id} />
               <GuestFacts of={found} />
             </>
