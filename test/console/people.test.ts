@@ -59,7 +59,7 @@ test('people in the console', { skip }, async (t) => {
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.press('Backspace')
     await row(page, 'Ben').waitFor()
-    await page.getByLabel('Show').selectOption('To look at')
+    await page.getByLabel('Show').selectOption('Needs attention')
     await row(page, 'Ben').waitFor({ state: 'detached' })
     await row(page, 'Zoë').waitFor()
     await page.getByLabel('Show').selectOption('All')

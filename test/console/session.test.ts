@@ -117,7 +117,8 @@ test('the session of a console', { skip }, async (t) => {
   await t.test('the button Lock revokes the token and deletes the key', async () => {
     const page = await browser.open(address)
     await page.getByRole('button', { name: 'Lock' }).press('Enter')
-    await isLocked(page, /run this command in a terminal/)
+    await isLocked(page, /To continue, run this command/)
+    await page.getByRole('heading', { level: 1, name: 'Locked' }).waitFor()
     assert.equal((await consoles())[0]!.state, 'revoked')
     const kept = await page.evaluate(`(async () => {
       const open = indexedDB.open('countersign-console', 1)

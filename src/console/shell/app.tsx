@@ -52,7 +52,7 @@ const SessionLine = () => {
           {filled(frame.full, { time: timeShort(until, thisMinute.value) })}
         </span>
       ) : null}
-      <button type="button" class="small" onClick={() => void lockSession('absent')}>
+      <button type="button" class="small" onClick={() => void lockSession('locked')}>
         {frame.lock}
       </button>
     </p>

@@ -58,6 +58,7 @@ export default {
   approveLead: 'Tippen Sie die vier Wörter jedes Bildschirms auf dem anderen Gerät ein.',
   warning:
     'Mit der Bestätigung bekommt das neue Gerät vollen Zugriff auf Ihr Konto. Der Bildschirm des neuen Geräts muss vor Ihnen stehen. Tippen Sie niemals Wörter ein, die Ihnen eine andere Person diktiert.',
+  isNew: 'neu',
   begin: 'Beginnen',
   beginText:
     'Führen Sie auf dem neuen Gerät diesen Befehl aus, wenn er dort nicht schon läuft. Beginnen Sie dann hier. Sie haben 15 Minuten Zeit und fünf Versuche in 24 Stunden:',

@@ -6,7 +6,7 @@ export default {
   show: 'Anzeigen',
   showAll: 'Alle',
   showFavorites: 'Mit Stern',
-  showAttention: 'Zum Ansehen',
+  showAttention: 'Braucht Aufmerksamkeit',
   showConnections: 'Mit Countersign',
   showGuests: 'Gäste',
   showWaiting: 'Einladungen',
@@ -119,6 +119,8 @@ export default {
   created: 'Angelegt',
   secretNumber: 'Geheimnis',
   secretNumberText: 'Nummer {number}',
+  secretNumberHint:
+    'Aus einem Geheimnis, das alle Mitglieder haben, werden die Wörter berechnet. Jedes neue Geheimnis hat die nächste Nummer.',
   replacedBy: 'Diese Verbindung hat zwei Verläufe und wurde durch eine andere ersetzt.',
   openReplacement: 'Die neue Verbindung öffnen',
 

@@ -57,6 +57,7 @@ export default {
   approveLead: 'Type the four words of each screen on the other device.',
   warning:
     'Approving gives the new device full access to your account. The screen of the new device must be in front of you. Never type words that another person dictates to you.',
+  isNew: 'new',
   begin: 'Begin',
   beginText:
     'On the new device, run this command, if it does not run there already. Then begin here. You have 15 minutes, and five attempts in 24 hours:',

@@ -7,7 +7,7 @@ export default {
   show: 'Show',
   showAll: 'All',
   showFavorites: 'Starred',
-  showAttention: 'To look at',
+  showAttention: 'Needs attention',
   showConnections: 'With Countersign',
   showGuests: 'Guests',
   showWaiting: 'Invitations',
@@ -120,6 +120,8 @@ export default {
   created: 'Created',
   secretNumber: 'Secret',
   secretNumberText: 'number {number}',
+  secretNumberHint:
+    'The words are computed from a secret that all members have. Each new secret has the next number.',
   replacedBy: 'This connection has two histories and is replaced by another one.',
   openReplacement: 'Open the new connection',
 
