@@ -34,6 +34,14 @@ export const Time = v.pipe(
   v.description('A time in UTC with milliseconds (RFC 3339).'),
 )
 
+/** Whether a mail leaves the account server. An older account server does not send this member. */
+export const Mailed = v.pipe(
+  v.optional(v.boolean()),
+  v.description(
+    'Whether the account server has a mail relay. false: it only stored the mail in its folder for mail. Missing if the account server is older than this member.',
+  ),
+)
+
 /** The latest time that the wire format can express, in Unix milliseconds. */
 export const LAST_MS = Date.UTC(10_000, 0) - 1
 

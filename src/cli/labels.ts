@@ -19,6 +19,10 @@ export const reachRow = (reachable: Reachable): Labelled[number] => [
   reachable === 'this_machine' ? 'only on this machine. For others: countersignd publish' : null,
 ]
 
+/** Why a mail that was answered with `mailed: false` does not arrive. */
+export const NO_RELAY =
+  'The account server has no mail relay, so the mail lies in its folder for mail.'
+
 /** An answer for people and for scripts. */
 export interface LabelledAnswer {
   /** What a script takes from standard output: one line each. */

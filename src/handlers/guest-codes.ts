@@ -118,7 +118,8 @@ export const guestCodes: Handlers['guestCodes'] = {
   send: async ({ id, body: { to } }, { account, local }) => {
     const secret = encodeBase64url(secretOf(id, local))
     const body = { ...(to === undefined ? {} : { to }), secret }
-    return decorated(await account.deviceGuestCodes.send({ id, body }), local)
+    const sent = await account.deviceGuestCodes.send({ id, body })
+    return { ...sent, ...decorated(sent, local) }
   },
 
   qr: async ({ id, format }, { local, accept, caller }) => {

@@ -102,7 +102,7 @@ test('an external member: created, sent a guest code by mail, deleted with the c
   assert.equal(sent.out, '')
   assert.match(
     sent.err,
-    new RegExp(`^The link of "Kitchen" was sent\\. It is valid until ${WHEN}\\.\n$`),
+    /^The mail with the link of "Kitchen" was only stored\. The account server has no mail relay/,
   )
   assert.equal(
     (await ada.json('guest', 'send', guest.id, '--to', 'other@example.org')).id,

@@ -48,7 +48,10 @@ test('values of a dishonest account server', { skip }, async (t) => {
       await page.keyboard.press('Enter')
       await page.locator('.verdict[data-kind=ok]').waitFor()
       const [title] = (await page.locator('.verdict').innerText()).split('\n')
-      assert.match(title!, /^It is Ann \(calls itself Ann\s*another contact has this name\)\.$/)
+      assert.match(
+        title!,
+        /^It is Ann \(someone who calls themselves Ann\s*another contact has this name\)\.$/,
+      )
     },
   )
 

@@ -117,7 +117,8 @@ test('the session of a console', { skip }, async (t) => {
   await t.test('the button Lock revokes the token and deletes the key', async () => {
     const page = await browser.open(address)
     await page.getByRole('button', { name: 'Lock' }).press('Enter')
-    await isLocked(page, /run this command in a terminal/)
+    await isLocked(page, /To continue, run this command/)
+    await page.getByRole('heading', { level: 1, name: 'Locked' }).waitFor()
     assert.equal((await consoles())[0]!.state, 'revoked')
     const kept = await page.evaluate(`(async () => {
       const open = indexedDB.open('countersign-console', 1)
@@ -183,13 +184,20 @@ test('a daemon that restarts under an open console', { skip }, async (t) => {
   }
   const first = await startDaemon(env)
   const browser = await consoleBrowser(t)
-  const page = await browser.open(first.address, { at: '#/call/out' })
-  await page.locator('main .card').waitFor()
+  const page = await browser.open(first.address, { at: '#/health' })
+  await page.locator('.badge[data-kind=ok]', { hasText: 'answers' }).waitFor()
   await first.close()
   await page.locator('.away .notice', { hasText: 'The daemon does not answer' }).waitFor()
+  await page
+    .locator('.badge', { hasText: /^unknown since / })
+    .first()
+    .waitFor()
+  assert.equal(await page.locator('.badge[data-kind]').count(), 0)
   const second = await startDaemon(env)
   t.after(() => second.close())
   await page.locator('.away .notice').waitFor({ state: 'detached' })
+  await page.locator('.badge[data-kind=ok]', { hasText: 'answers' }).waitFor()
+  await page.goto(`${second.address}/#/call/out`)
   const token = await second.token('write')
   await second.request('POST', '/api/v1/guest-codes', { token, body: { label: 'Dad' } })
   await page.locator('.callee', { hasText: 'Dad' }).waitFor()

@@ -62,7 +62,7 @@ test('stamps, the log, tokens and webhooks', { skip }, async (t) => {
     await form.getByText('Offer.txt, 20 bytes').waitFor()
     await typeInto(page, 'What it is for', HOSTILE)
     await press(page, 'Stamp')
-    await form.getByText('Stamped.').waitFor()
+    await form.locator(':focus', { hasText: 'Stamped.' }).waitFor()
     const [stamp] = await itemsOf<ListedStamp>(daemon, '/api/v1/stamps')
     assert.deepEqual(
       [stamp?.sha256, stamp?.context, stamp?.media_type],
@@ -186,6 +186,8 @@ test('stamps, the log, tokens and webhooks', { skip }, async (t) => {
     const page = await open('#/log/audit')
     await page.getByText(/^✓?\s*Yes\. Each of the \d+ lines/).waitFor()
     await page.locator('tbody code', { hasText: 'POST /api/v1/stamp' }).first().waitFor()
+    const opening = page.locator('tbody tr', { hasText: 'POST /console/v1/session' }).first()
+    await opening.getByText('code of “countersignd open”').waitFor()
     await asOwner(daemon, 'POST', '/api/v1/tags', { name: 'Live' })
     await typeInto(page, 'Token or request contains', '/tags')
     await page.getByText('No entry').or(page.locator('tbody tr').first()).waitFor()
@@ -213,6 +215,7 @@ test('stamps, the log, tokens and webhooks', { skip }, async (t) => {
     await page.getByLabel('How long it is valid').selectOption('day')
     await press(page, 'Make the token')
     const made = card(page, 'New token')
+    await made.locator(':focus', { hasText: 'Copy the token now.' }).waitFor()
     const token = await made.locator('code.long').innerText()
     const listed = async () =>
       (await itemsOf<ApiToken>(daemon, '/api/v1/api-tokens')).find(({ name }) => name === HOSTILE)

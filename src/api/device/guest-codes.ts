@@ -1,7 +1,7 @@
 /** Guest codes, for which a device creates the secret, and the public code. */
 import * as v from 'valibot'
 import { email, id, Time } from '../fields.ts'
-import { GuestCode, GuestLabel } from '../rest/guest-codes.ts'
+import { GuestCode, GuestLabel, MailedGuestCode } from '../rest/guest-codes.ts'
 import { PublicProfile } from '../rest/profiles.ts'
 import { StampAssurance, StampFound } from '../rest/verify.ts'
 import type { Routes } from '../route.ts'
@@ -41,7 +41,7 @@ export const deviceGuestCodes = {
         ),
       ),
     }),
-    reply: GuestCode,
+    reply: MailedGuestCode,
     status: 202,
   },
 } as const satisfies Routes

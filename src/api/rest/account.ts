@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { Page, Time, email, id, listOf, named } from '../fields.ts'
+import { Mailed, Page, Time, email, id, listOf, named } from '../fields.ts'
 import { Reachable } from '../reachable.ts'
 import type { Routes } from '../route.ts'
 
@@ -100,6 +100,9 @@ export const Email = named(
 )
 export type Email = v.InferOutput<typeof Email>
 
+/** An address to which a confirmation link was mailed. */
+const AddedEmail = named('AddedEmail', v.object({ ...Email.entries, mailed: Mailed }))
+
 export const emails = {
   list: {
     method: 'GET',
@@ -120,7 +123,7 @@ export const emails = {
         v.description('The address to add. A confirmation link is mailed to it.'),
       ),
     }),
-    reply: Email,
+    reply: AddedEmail,
     status: 201,
   },
 } as const satisfies Routes

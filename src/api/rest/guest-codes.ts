@@ -6,6 +6,7 @@ import {
   id,
   inState,
   listOf,
+  Mailed,
   name,
   named,
   pageOfThose,
@@ -71,6 +72,13 @@ export const CreatedGuestCode = named(
     reachable: Reachable,
   }),
 )
+
+/** A guest code of which the link was mailed. */
+export const MailedGuestCode = named(
+  'MailedGuestCode',
+  v.object({ ...GuestCode.entries, mailed: Mailed }),
+)
+export type MailedGuestCode = v.InferOutput<typeof MailedGuestCode>
 
 export const guestCodes = {
   list: {
@@ -157,7 +165,7 @@ export const guestCodes = {
       }),
       {},
     ),
-    reply: GuestCode,
+    reply: MailedGuestCode,
     status: 202,
   },
 } as const satisfies Routes

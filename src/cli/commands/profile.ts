@@ -4,7 +4,7 @@ import type { Preferences } from '../../api/rest/preferences.ts'
 import type { Profile } from '../../api/rest/profiles.ts'
 import { listCommand } from '../collection.ts'
 import { type Command, UsageError } from '../command.ts'
-import { labelledLines } from '../labels.ts'
+import { labelledLines, NO_RELAY } from '../labels.ts'
 import { changesOf, eitherField, flagField, optionsOf, textField } from '../option-fields.ts'
 import { shown } from '../table.ts'
 import { when } from '../times.ts'
@@ -37,9 +37,12 @@ sent, and the link in the newest mail stays valid.`,
   async run({ args: [address = ''], withApi, print, say }) {
     const made = await withApi((api) => api.emails.create({ body: { address } }))
     print(made, [])
+    const to = shown(made.address)
     say(
-      `A link was sent to ${shown(made.address)}. Open the link within 24 hours and confirm. ` +
-        'At most three mails per hour are sent to one address. Only the newest link is valid.',
+      made.mailed === false
+        ? `The mail with a link for ${to} was only stored. ${NO_RELAY} Open the link in it within 24 hours and confirm.`
+        : `A link was sent to ${to}. Open the link within 24 hours and confirm. ` +
+            'At most three mails per hour are sent to one address. Only the newest link is valid.',
     )
   },
 }

@@ -140,9 +140,9 @@ export const contactFor = (invitation: string): Schemas['FirstContact'] | undefi
     ({ invitation_id: id, role }) => id === invitation && role === 'invitee',
   )
 
-/** Returns the number of things that need the user. */
-export const countOf = (of: Needs): number =>
-  Object.values(of).reduce((count: number, items: readonly unknown[]) => count + items.length, 0)
+/** Returns the number of things that need the user. Notifications are news and do not count. */
+export const countOf = ({ notifications: _news, ...decisions }: Needs): number =>
+  Object.values(decisions).reduce((count, items: readonly unknown[]) => count + items.length, 0)
 
 /** Why the last reading failed; null if it succeeded. */
 export const needsFailure: ReadonlySignal<ApiFailure | null> = lists.failure

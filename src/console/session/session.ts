@@ -13,11 +13,12 @@ import { deleteStoredSession, storeTabSession, storedSession, type StoredSession
  * - `unsupported`: the browser cannot make an Ed25519 key
  * - `away`: the daemon did not answer the exchange of the code
  * - `open`: requests can be sent
+ * - `locked`: the user locked the console
  * - `idle`: locked, because there was no input for a long time
  * - `ended`: the token expired or was revoked
  */
 type SessionState =
-  'starting' | 'absent' | 'refused' | 'unsupported' | 'away' | 'open' | 'idle' | 'ended'
+  'starting' | 'absent' | 'refused' | 'unsupported' | 'away' | 'open' | 'locked' | 'idle' | 'ended'
 
 const stateNow = signal<SessionState>('starting')
 const scopeNow = signal<StoredSession['scope']>('read')
@@ -134,7 +135,7 @@ export async function startSession(): Promise<void> {
 }
 
 /** Ends the session in this tab, for this reason. */
-async function endSession(reason: 'idle' | 'ended' | 'absent'): Promise<void> {
+async function endSession(reason: 'locked' | 'idle' | 'ended' | 'absent'): Promise<void> {
   current = null
   stateNow.value = reason
   await deleteStoredSession()
@@ -175,7 +176,7 @@ async function sendOnce(
 }
 
 /** Revokes the token of this tab and ends its session. */
-export async function lockSession(reason: 'idle' | 'absent'): Promise<void> {
+export async function lockSession(reason: 'locked' | 'idle' | 'absent'): Promise<void> {
   const revoking = new Request(EXCHANGE, { method: 'DELETE' })
   // A daemon that does not answer ends the token itself, because it is not used any more.
   await sendWithProof(revoking).catch(() => undefined)

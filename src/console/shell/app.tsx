@@ -52,7 +52,7 @@ const SessionLine = () => {
           {filled(frame.full, { time: timeShort(until, thisMinute.value) })}
         </span>
       ) : null}
-      <button type="button" class="small" onClick={() => void lockSession('absent')}>
+      <button type="button" class="small" onClick={() => void lockSession('locked')}>
         {frame.lock}
       </button>
     </p>
@@ -63,6 +63,7 @@ const Navigation = ({ current }: { readonly current: string }) => {
   const { frame } = messages()
   const isOpen = useSignal(false)
   const count = needsCount.value
+  const badge = count > 0 ? <span class="count">{count}</span> : null
   return (
     <nav aria-label={frame.pages}>
       <button
@@ -75,6 +76,7 @@ const Navigation = ({ current }: { readonly current: string }) => {
         }}
       >
         {frame.menu}
+        {badge}
       </button>
       <ul id="pages" data-open={isOpen.value}>
         {PAGES.map(({ name }) => (
@@ -87,7 +89,7 @@ const Navigation = ({ current }: { readonly current: string }) => {
               }}
             >
               {frame[name]}
-              {name === 'needs' && count > 0 ? <span class="count">{count}</span> : null}
+              {name === 'needs' ? badge : null}
             </a>
           </li>
         ))}

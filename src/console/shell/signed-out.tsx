@@ -18,6 +18,7 @@ export const SignedOut = () => {
         absent: frame.absent,
         refused: frame.refused,
         unsupported: frame.unsupported,
+        locked: frame.locked,
         idle: frame.idle,
         ended: frame.ended,
         open: '',
@@ -25,7 +26,7 @@ export const SignedOut = () => {
     )
   return (
     <main class="gate">
-      <h1>Countersign</h1>
+      <h1>{state === 'locked' || state === 'idle' ? frame.lockedTitle : 'Countersign'}</h1>
       <p role={state === 'absent' ? undefined : 'alert'}>{lead}</p>
       <p>
         <CommandText of="countersignd open" />

@@ -3,6 +3,7 @@ import type { ComponentChild } from 'preact'
 import { CONSOLE_LANGUAGES } from '../../languages/console/languages.ts'
 import type { ConsoleMessages } from '../../languages/console/translation.ts'
 import { partsOf, type Template } from '../../languages/message.ts'
+import { now } from '../data/clock.ts'
 
 interface ConsoleLanguage {
   readonly tag: string
@@ -59,6 +60,7 @@ export function timeShort(iso: string, at: number): string {
 export const timeExact = (iso: string): string =>
   new Intl.DateTimeFormat(locale(), { dateStyle: 'full', timeStyle: 'long' }).format(new Date(iso))
 
+const SECOND_MS = 1000
 const MINUTE_MS = 60_000
 
 const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
@@ -68,7 +70,7 @@ const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
 ]
 
 /**
- * Returns a time relative to now, such as "3 minutes ago". Less than a minute is "now".
+ * Returns a time relative to now, such as "3 minutes ago". Under a minute ago is "just now".
  * @param minute the beginning of the current minute, Unix milliseconds
  */
 export function timeRelative(iso: string, minute: number): string {
@@ -78,5 +80,7 @@ export function timeRelative(iso: string, minute: number): string {
   const distance = since > 0 ? Math.max(0, since - MINUTE_MS) : since
   for (const [unit, ms] of UNITS)
     if (Math.abs(distance) >= ms) return format.format(Math.round(distance / ms), unit)
-  return format.format(0, 'second')
+  // The clock of the page goes by the second, so what just happened may be ahead of it.
+  const isAhead = Date.parse(iso) > now.peek() + SECOND_MS
+  return isAhead ? format.format(0, 'second') : messages().common.justNow
 }

@@ -64,7 +64,8 @@ export const ConfirmDialog = (of: {
         >
           {of.confirm}
         </ActionButton>
-        <button type="button" onClick={of.onClose}>
+        {/* A dialog gives its focus to this attribute; otherwise Enter twice would delete. */}
+        <button type="button" autofocus={of.danger === true} onClick={of.onClose}>
           {messages().common.cancel}
         </button>
       </div>

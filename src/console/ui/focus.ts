@@ -1,4 +1,6 @@
 /** The focus after a change of the page. */
+import type { RefObject } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 
 /** What can get the focus in place of a removed element: it, or the heading in it. */
 const PARTS = 'section, article, dialog, main'
@@ -35,4 +37,14 @@ export function keepFocusInPage(root: HTMLElement): void {
     requestAnimationFrame(() => setTimeout(restore))
   })
   changes.observe(root, { childList: true, subtree: true })
+}
+
+/** Returns a reference to a result, which gets the focus if it replaces the element that had it. */
+export function useResultFocus(): RefObject<HTMLDivElement | null> {
+  const result = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const { activeElement: active } = document
+    if (active === null || active === document.body) result.current?.focus()
+  }, [])
+  return result
 }

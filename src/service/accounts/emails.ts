@@ -246,7 +246,7 @@ export const emails = (ground: ServiceContext): Service['emails'] => {
       if (letter !== null) background.run(() => mail.send(letter))
       sweepClaims()
       ground.seenOnce.sweep()
-      return email
+      return { ...email, mailed: mail.isRelayed }
     },
   }
 }

@@ -244,5 +244,5 @@ const sendBy =
     const server = publicUrl()
     const link = `${server}/g/${id}#${body.secret}`
     background.run(() => mail.send(guestCodeMessage({ ...letter, link, publicUrl: server })))
-    return guestCodeResource(row, at)
+    return { ...guestCodeResource(row, at), mailed: mail.isRelayed }
   }

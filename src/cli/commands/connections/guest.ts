@@ -6,7 +6,7 @@ import { byId } from '../../by-id.ts'
 import { createCommand, deleteCommand, listCommand } from '../../collection.ts'
 import { type Api, type Command, UsageError } from '../../command.ts'
 import { requireNew, writeNew } from '../../new-file.ts'
-import { reachRow } from '../../labels.ts'
+import { NO_RELAY, reachRow } from '../../labels.ts'
 import { idField, secondsField, textField } from '../../option-fields.ts'
 import { blackAndWhite } from '../../output.ts'
 import { typedName } from '../../table.ts'
@@ -184,8 +184,11 @@ passes through the account server only if you use this command.
       throw to === undefined && isNowhere(error) ? nowhere(error) : error
     })
     print(guest, [])
+    const label = inQuotes(guest.label)
     say(
-      `The link of ${inQuotes(guest.label)} was sent. It is valid until ${when(guest.expires_at)}.`,
+      guest.mailed === false
+        ? `The mail with the link of ${label} was only stored. ${NO_RELAY} Hand the link over yourself ("countersignd guest qr").`
+        : `The link of ${label} was sent. It is valid until ${when(guest.expires_at)}.`,
     )
   },
 }

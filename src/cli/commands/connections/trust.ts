@@ -147,7 +147,7 @@ async function compare({ io, withApi }: Invocation, id: string): Promise<string>
     if (card.recovery_key_unused) io.stderr.write(UNUSED)
     io.stderr.write(
       `The safety number of you and ${shown(someoneOf(card))}:\n\n${numberLines(card).join('\n')}\n\n` +
-        'Ask the person to read out the number that their device shows ("countersignd trust confirm" there), in person or on a call where you know their voice.\n',
+        'Ask the person to read out the number that their device shows ("countersignd trust confirm" there), in person, or on a call that one of you placed to a number already known.\n',
     )
     const typed = await prompt.ask('Type "same" if all 60 digits are the same: ')
     if (typed !== 'same')

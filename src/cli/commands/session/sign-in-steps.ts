@@ -72,7 +72,7 @@ export const APPROVAL_POLL_MS = 1000
 
 const WAITING = `
 This device awaits approval, and can only read until then. Now run "countersignd device approve"
-on a device that is signed in. Waiting for the approval, at most 15 minutes …
+on a device that is signed in, or open "Needs you" in its console. Waiting for the approval, at most 15 minutes …
 `
 
 const instructions = (words: string) => `

@@ -36,10 +36,7 @@ export const AddDevice = ({ hasSessions }: { readonly hasSessions: boolean }) =>
       <section class="card prose">
         <h2>{texts.add}</h2>
         <p>{texts.addEmbedded}</p>
-        <p>
-          <CommandText of="export SVC_BACKEND_URL=https://accounts.example.org" />
-        </p>
-        <CommandText of={`countersignd login --email ${SAMPLE}`} />
+        <CommandText of="countersignd backup countersign.backup" />
       </section>
     )
   return (

@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useAction } from '../../data/action.ts'
-import { allItems, api, dataOf, type ApiFailure } from '../../data/api.ts'
+import { allItems, api, dataOf, type ApiFailure, type Schemas } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { messages, MessageText } from '../../text/text.tsx'
@@ -16,6 +16,7 @@ import { NoticeBox } from '../../ui/notice.tsx'
 import { Loaded, PageFrame } from '../../ui/page.tsx'
 import { Name } from '../../ui/person-name.tsx'
 import { hasScope, RightsNotice } from '../../ui/rights-notice.tsx'
+import { When } from '../../ui/when.tsx'
 import { ApprovalFailure, isAttemptOver } from './approval-failure.tsx'
 import { ApprovalProgress } from './approval-progress.tsx'
 import { NewDeviceWords } from './new-device-words.tsx'
@@ -53,12 +54,12 @@ const Connecting = (of: { readonly progress: Progress; readonly name: string }) 
 
 /** An attempt to approve a device that waits. */
 const ApprovalAttempt = (of: {
-  readonly id: string
-  readonly name: string
+  readonly device: Schemas['Device']
   readonly onApproved: (words: string) => void
 }) => {
   const texts = messages().devices
-  const params = { params: { path: { id: of.id } } }
+  const { id, name, created_at } = of.device
+  const params = { params: { path: { id } } }
   const progress = useSignal<Progress>(null)
   const ended = useSignal<ApiFailure | null>(null)
   const hasBegun = useRef(false)
@@ -97,6 +98,15 @@ const ApprovalAttempt = (of: {
   }, [isConnecting, progress.value === null])
   return (
     <section class="card" ref={box} tabIndex={-1} aria-label={texts.approveTitle}>
+      <h2>
+        <Name of={name} />{' '}
+        <span class="badge" data-kind="warn">
+          {texts.isNew}
+        </span>
+      </h2>
+      <p class="facts">
+        <MessageText of={texts.asked} values={{ when: <When at={created_at} /> }} />
+      </p>
       <NoticeBox kind="warn">{texts.warning}</NoticeBox>
       <ApprovalFailure of={ended} />
       {progress.value === null ? (
@@ -113,11 +123,11 @@ const ApprovalAttempt = (of: {
         </>
       ) : isConnecting ? (
         <>
-          <Connecting progress={progress.value} name={of.name} />
+          <Connecting progress={progress.value} name={name} />
           <FailureNotice of={step.failure} />
         </>
       ) : (
-        <NewDeviceWords id={of.id} name={of.name} onApproved={of.onApproved} onOver={end} />
+        <NewDeviceWords id={id} name={name} onApproved={of.onApproved} onOver={end} />
       )}
     </section>
   )
@@ -149,8 +159,7 @@ export const ApproveDevice = ({ id }: { readonly id: string }) => {
               </NoticeBox>
             ) : (
               <ApprovalAttempt
-                id={id}
-                name={name}
+                device={device}
                 onApproved={(words) => {
                   own.value = { name, words }
                 }}

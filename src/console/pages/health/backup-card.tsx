@@ -4,6 +4,7 @@ import { thisMinute } from '../../data/clock.ts'
 import { messages } from '../../text/text.tsx'
 import { CommandText } from '../../ui/command.tsx'
 import { When } from '../../ui/when.tsx'
+import { StateBadge } from './state-badge.tsx'
 
 /** A backup that is older than this may lack connections, in milliseconds: 30 days. */
 const OLD_MS = 30 * 86_400_000
@@ -19,9 +20,9 @@ export const BackupCard = ({ status }: { readonly status: Schemas['Status'] }) =
       <dl>
         <dt>{health.lastBackup}</dt>
         <dd>
-          <span class="badge" data-kind={isFresh ? 'ok' : 'warn'}>
+          <StateBadge kind={isFresh ? 'ok' : 'warn'}>
             <When at={at} />
-          </span>
+          </StateBadge>
         </dd>
       </dl>
       <p>{health.backupNow}</p>

@@ -2,6 +2,7 @@
 import type { Schemas } from '../../data/api.ts'
 import { awaySince } from '../../data/live.ts'
 import { messages } from '../../text/text.tsx'
+import { StateBadge } from './state-badge.tsx'
 
 const CLOCK_KINDS = { steady: 'ok', ahead: 'bad', behind: 'bad', unmeasured: 'warn' } as const
 
@@ -24,9 +25,9 @@ export const DaemonCard = ({ status }: { readonly status: Schemas['Status'] }) =
           <>
             <dt>{health.clock}</dt>
             <dd>
-              <span class="badge" data-kind={CLOCK_KINDS[status.clock]}>
+              <StateBadge kind={CLOCK_KINDS[status.clock]}>
                 {health[`clock_${status.clock}`]}
-              </span>
+              </StateBadge>
             </dd>
           </>
         )}

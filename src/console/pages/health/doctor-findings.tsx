@@ -4,6 +4,7 @@ import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { now, thisMinute } from '../../data/clock.ts'
 import { useAction } from '../../data/action.ts'
 import { useResource } from '../../data/resource.ts'
+import { daemonStatus } from '../../data/status.ts'
 import { filled, messages, timeShort } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { CommandText } from '../../ui/command.tsx'
@@ -11,6 +12,7 @@ import { FailureNotice } from '../../ui/failure.tsx'
 import { NoticeBox } from '../../ui/notice.tsx'
 import { hasScope, RightsNotice } from '../../ui/rights-notice.tsx'
 import { remedyOf } from './remedy.ts'
+import { unknownText } from './state-badge.tsx'
 
 type Finding = Schemas['DoctorReport']['checks'][number]
 
@@ -44,15 +46,23 @@ const Findings = ({ of }: { readonly of: readonly Finding[] }) => {
   const good = sorted.filter(({ state }) => state === 'ok')
   const others = sorted.filter(({ state }) => state !== 'ok')
   const broken = others.filter(({ state }) => state === 'fail').length
+  const hasBackup = daemonStatus.value?.last_backup_at != null
+  const unknown = unknownText()
   return (
     <>
-      <NoticeBox kind={broken > 0 ? 'bad' : others.length > 0 ? 'warn' : 'ok'}>
-        {broken > 0
-          ? filled(health.broken, { count: broken })
-          : others.length > 0
-            ? filled(health.oneThing, { count: others.length })
-            : health.allWell}
-      </NoticeBox>
+      {unknown === null ? (
+        <NoticeBox kind={broken > 0 ? 'bad' : others.length > 0 || !hasBackup ? 'warn' : 'ok'}>
+          {broken > 0
+            ? filled(health.broken, { count: broken })
+            : others.length > 0
+              ? filled(health.oneThing, { count: others.length })
+              : hasBackup
+                ? health.allWell
+                : health.allWellNoBackup}
+        </NoticeBox>
+      ) : (
+        <p class="badge">{unknown}</p>
+      )}
       <ul class="rows">
         {others.map((finding) => (
           <FindingRow key={`${finding.name} ${finding.found}`} of={finding} />

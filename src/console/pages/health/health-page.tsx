@@ -1,4 +1,4 @@
-/** Health: the sync, the account server, the daemon, the backup, and the findings of doctor. */
+/** Health: the findings of doctor, the sync, the account server, the daemon, and the backup. */
 import { awaySince } from '../../data/live.ts'
 import { daemonStatus } from '../../data/status.ts'
 import { messages } from '../../text/text.tsx'
@@ -14,6 +14,7 @@ export default function HealthPage() {
   const status = daemonStatus.value
   return (
     <PageFrame title={frame.health}>
+      <DoctorFindings />
       {status === null ? (
         awaySince.value === null && <p role="status">{frame.loading}</p>
       ) : (
@@ -24,7 +25,6 @@ export default function HealthPage() {
           <BackupCard status={status} />
         </div>
       )}
-      <DoctorFindings />
     </PageFrame>
   )
 }

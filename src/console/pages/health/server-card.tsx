@@ -2,6 +2,7 @@
 import type { Schemas } from '../../data/api.ts'
 import { MessageText, messages } from '../../text/text.tsx'
 import { When } from '../../ui/when.tsx'
+import { StateBadge } from './state-badge.tsx'
 
 /** The card of the account server. */
 export const ServerCard = ({ status }: { readonly status: Schemas['Status'] }) => {
@@ -13,10 +14,7 @@ export const ServerCard = ({ status }: { readonly status: Schemas['Status'] }) =
       <dl>
         <dt>{health.state}</dt>
         <dd>
-          <span
-            class="badge"
-            data-kind={answers === true ? 'ok' : answers === false ? 'bad' : 'warn'}
-          >
+          <StateBadge kind={answers === true ? 'ok' : answers === false ? 'bad' : 'warn'}>
             {answers === true ? (
               health.answers
             ) : answers === false ? (
@@ -24,7 +22,7 @@ export const ServerCard = ({ status }: { readonly status: Schemas['Status'] }) =
             ) : (
               health.unknown
             )}
-          </span>
+          </StateBadge>
         </dd>
         <dt>{health.address}</dt>
         <dd>

@@ -23,9 +23,16 @@ const isOfDaemon = ({ outcome }: AuditLineShown): boolean =>
 const isChange = ({ outcome, route }: AuditLineShown): boolean =>
   outcome === 'done' && route !== null && !route.startsWith('GET ')
 
+/** Whether a line is of a console that exchanged its code, before it had a token. */
+const isOpening = ({ outcome, route }: AuditLineShown): boolean =>
+  outcome === 'done' && route === 'POST /console/v1/session'
+
 /** Returns the sender of a line as text. */
-export const senderOf = (line: AuditLineShown): string =>
-  isOfDaemon(line) ? messages().log.daemon : callerText(line.token)
+export function senderOf(line: AuditLineShown): string {
+  const { log } = messages()
+  if (isOfDaemon(line)) return log.daemon
+  return isOpening(line) ? log.openCode : callerText(line.token)
+}
 
 /** Returns the outcome of a line as text. */
 export function outcomeText({ outcome }: AuditLineShown): string {

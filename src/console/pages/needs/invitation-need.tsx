@@ -66,11 +66,13 @@ export const InvitationNeed = (of: {
         </blockquote>
       )}
       <p>{texts.invitationText}</p>
+      <details open={contactFor(id) !== undefined}>
+        <summary>{texts.hasWords}</summary>
+        <InviterWords invitation={of.invitation} onApproved={onApproved} />
+      </details>
       <FailureNotice of={approval.failure} />
       <div class="answers">
-        <ActionButton action={approval} kind="main">
-          {texts.approve}
-        </ActionButton>
+        <ActionButton action={approval}>{texts.approve}</ActionButton>
         <ConfirmedButton
           label={texts.decline}
           title={texts.declineInvitation}
@@ -80,10 +82,6 @@ export const InvitationNeed = (of: {
           {texts.declineInvitationText}
         </ConfirmedButton>
       </div>
-      <details open={contactFor(id) !== undefined}>
-        <summary>{texts.hasWords}</summary>
-        <InviterWords invitation={of.invitation} onApproved={onApproved} />
-      </details>
     </NeedCard>
   )
 }

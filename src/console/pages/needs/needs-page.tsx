@@ -77,7 +77,7 @@ const AllNeeds = ({ of, settle }: { readonly of: Needs; readonly settle: Settle 
   const texts = messages().needs
   const { notifications } = of
   const count = countOf(of)
-  if (count === 0)
+  if (count + notifications.length === 0)
     return (
       <section class="card empty">
         <h2>{texts.nothing}</h2>
@@ -87,7 +87,7 @@ const AllNeeds = ({ of, settle }: { readonly of: Needs; readonly settle: Settle 
   return (
     <>
       <RightsNotice needs="write" />
-      {count > notifications.length ? <NeedList of={of} settle={settle} /> : null}
+      {count > 0 ? <NeedList of={of} settle={settle} /> : null}
       {notifications.length > 0 ? <NotificationList items={notifications} settle={settle} /> : null}
     </>
   )

@@ -33,13 +33,13 @@ export const AddressSettings = () => {
   const { settings } = messages()
   const addresses = useResource('addresses', readAddresses, ['session.*', 'sync.done'])
   const address = useSignal('')
-  const added = useSignal<string | null>(null)
+  const added = useSignal<Schemas['AddedEmail'] | null>(null)
   const add = useAction(async () => {
     added.value = null
     const email = await dataOf(
       api.POST('/api/v1/emails', { body: { address: address.value.trim() } }),
     )
-    added.value = email.address
+    added.value = email
     address.value = ''
     await addresses.reload()
   })
@@ -68,10 +68,10 @@ export const AddressSettings = () => {
         />
       </ActionForm>
       {added.value === null ? null : (
-        <NoticeBox kind="ok">
+        <NoticeBox kind={added.value.mailed === false ? 'warn' : 'ok'}>
           <MessageText
-            of={settings.confirmAddress}
-            values={{ address: <bdi>{added.value}</bdi> }}
+            of={added.value.mailed === false ? settings.addressOnlyStored : settings.confirmAddress}
+            values={{ address: <bdi>{added.value.address}</bdi> }}
           />
         </NoticeBox>
       )}

@@ -5,6 +5,7 @@ import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { showableFileName } from '../../data/content.ts'
 import { messages } from '../../text/text.tsx'
 import { TextField } from '../../ui/fields.tsx'
+import { useResultFocus } from '../../ui/focus.ts'
 import { ActionForm } from '../../ui/form.tsx'
 import { NoticeBox } from '../../ui/notice.tsx'
 import { hasScope, RightsNotice } from '../../ui/rights-notice.tsx'
@@ -19,8 +20,9 @@ interface MadeStamp {
 const MadeNotice = (of: { readonly made: MadeStamp; readonly onAnother: () => void }) => {
   const { stamps } = messages()
   const { stamp, fileName } = of.made
+  const box = useResultFocus()
   return (
-    <>
+    <div ref={box} tabIndex={-1}>
       <NoticeBox kind="ok">
         {stamps.made} {stamps.madeNext}
       </NoticeBox>
@@ -30,7 +32,7 @@ const MadeNotice = (of: { readonly made: MadeStamp; readonly onAnother: () => vo
           {stamps.another}
         </button>
       </p>
-    </>
+    </div>
   )
 }
 

@@ -6,6 +6,7 @@ import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { Copyable } from '../../ui/copyable.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
+import { useResultFocus } from '../../ui/focus.ts'
 import { ActionForm } from '../../ui/form.tsx'
 import { NoticeBox } from '../../ui/notice.tsx'
 import { hasScope } from '../../ui/rights-notice.tsx'
@@ -61,8 +62,9 @@ const ScopeChoice = ({ value }: { readonly value: Signal<Scope> }) => {
 const MadeToken = (of: { readonly made: Made; readonly onDone: () => void }) => {
   const { tokens } = messages()
   const { name, token } = of.made
+  const box = useResultFocus()
   return (
-    <>
+    <div ref={box} tabIndex={-1}>
       <NoticeBox kind="ok">{tokens.shownOnce}</NoticeBox>
       <p>
         <Copyable label={filled(tokens.theToken, { name })} value={token}>
@@ -80,7 +82,7 @@ const MadeToken = (of: { readonly made: Made; readonly onDone: () => void }) => 
           {tokens.done}
         </button>
       </p>
-    </>
+    </div>
   )
 }
 

@@ -47,7 +47,7 @@ export default {
   addApprove:
     'Das Gerät erscheint hier und wartet. Wählen Sie „Bestätigen“ und tippen Sie die Wörter jeweils auf dem anderen Gerät ein.',
   addEmbedded:
-    'Dieses Konto ist nur auf diesem Computer und hat deshalb ein Gerät. Um mehrere Geräte zu benutzen, melden Sie sich bei einem Kontoserver an. Dieses Konto wird dann beiseitegelegt, und nichts wird gelöscht:',
+    'Dieses Konto ist nur auf diesem Computer und bleibt hier, deshalb hat es ein Gerät. Für mehrere Geräte braucht es ein Konto auf einem Kontoserver. Damit es eine Kopie von diesem gibt, machen Sie eine Sicherung:',
 
   renew: 'Schlüssel dieses Geräts erneuern',
   renewText:
@@ -58,6 +58,7 @@ export default {
   approveLead: 'Tippen Sie die vier Wörter jedes Bildschirms auf dem anderen Gerät ein.',
   warning:
     'Mit der Bestätigung bekommt das neue Gerät vollen Zugriff auf Ihr Konto. Der Bildschirm des neuen Geräts muss vor Ihnen stehen. Tippen Sie niemals Wörter ein, die Ihnen eine andere Person diktiert.',
+  isNew: 'neu',
   begin: 'Beginnen',
   beginText:
     'Führen Sie auf dem neuen Gerät diesen Befehl aus, wenn er dort nicht schon läuft. Beginnen Sie dann hier. Sie haben 15 Minuten Zeit und fünf Versuche in 24 Stunden:',

@@ -22,13 +22,15 @@ export default {
   daemonAway: 'Der Daemon antwortet nicht. Sie sehen den Stand von {time}.',
   serverAway:
     'Der Kontoserver antwortet seit {time} nicht. Wörter, Prüfungen und Stempel funktionieren; Änderungen schlagen fehl, bis er antwortet.',
+  lockedTitle: 'Gesperrt',
+  locked: 'Zum Fortfahren führen Sie diesen Befehl aus:',
   absent: 'Um Ihr Konto hier zu sehen, führen Sie diesen Befehl in einem Terminal aus:',
   refused:
     'Der Code im Link wurde benutzt oder ist abgelaufen. Führen Sie diesen Befehl erneut aus:',
   unsupported:
     'Dieser Browser ist zu alt: Er kann keinen Ed25519-Schlüssel erzeugen. Aktualisieren Sie ihn oder nehmen Sie einen anderen, und führen Sie dann diesen Befehl erneut aus:',
   away: 'Der Daemon hat nicht geantwortet. Starten Sie ihn mit {start} und führen Sie dann diesen Befehl aus:',
-  idle: 'Gesperrt, weil es 30 Minuten keine Eingabe gab. Zum Fortfahren führen Sie diesen Befehl aus:',
+  idle: 'Es gab 30 Minuten keine Eingabe. Zum Fortfahren führen Sie diesen Befehl aus:',
   ended:
     'Die Sitzung ist beendet: Sie ist abgelaufen oder wurde widerrufen. Zum Fortfahren führen Sie diesen Befehl aus:',
   docs: 'Dokumentation der API',

@@ -1,5 +1,6 @@
 export default {
   allWell: 'Alles in Ordnung.',
+  allWellNoBackup: 'Alles in Ordnung, aber es gibt keine Sicherung.',
   oneThing: {
     one: '{count} Sache sollten Sie sich ansehen.',
     other: '{count} Sachen sollten Sie sich ansehen.',
@@ -32,6 +33,7 @@ export default {
   answers: 'antwortet',
   silent: 'antwortet nicht, seit: {time}',
   unknown: 'nicht bekannt',
+  unknownSince: 'unbekannt seit {time}',
   notWorking: 'Was gerade nicht funktioniert',
 
   daemon: 'Der Daemon',

@@ -33,6 +33,7 @@ export default {
   token: 'Token {end}',
   machine: 'Maschinenkonto',
   unknownCaller: 'nicht erkannt',
+  openCode: 'Code von „countersignd open“',
   daemon: 'der Daemon',
   chain: 'Ist das Protokoll vollständig?',
   chainChecking: 'Das Protokoll wird geprüft …',

@@ -1,5 +1,5 @@
 export default {
-  lead: 'Was auf Ihre Entscheidung wartet, das Dringendste zuerst.',
+  lead: 'Was auf Ihre Entscheidung wartet, das Dringendste zuerst, und dann, was geschehen ist.',
   nothing: 'Sie müssen nichts tun',
   nothingLead:
     'Einladungen, neue Geräte und geänderte Schlüssel erscheinen hier, sobald sie ankommen.',
@@ -14,7 +14,7 @@ export default {
     'Der Wiederherstellungsschlüssel wurde nicht benutzt. Fragen Sie die Person auf einem Weg, dem Sie vertrauen, ob sie ihre Geräte ersetzt hat.',
   compare: 'Sicherheitsnummer vergleichen',
   compareText:
-    'Lassen Sie sich die Nummer vorlesen, die das Gerät der Person zeigt: persönlich oder bei einem Anruf, bei dem Sie die Stimme kennen. Es muss diese Nummer sein:',
+    'Lassen Sie sich die Nummer vorlesen, die das Gerät der Person zeigt: persönlich oder bei einem Anruf, für den eine Seite eine schon bekannte Nummer gewählt hat. Es muss diese Nummer sein:',
   safetyNumber: 'Sicherheitsnummer',
   noNumber: 'Es gibt noch keine Sicherheitsnummer, weil die Person keine Schlüssel hat.',
   allSame: 'Alle 60 Ziffern sind gleich',
@@ -51,15 +51,15 @@ export default {
   approve: 'Annehmen',
   hasWords: 'Ich habe vier Wörter zu dieser Einladung bekommen',
   wordsHint:
-    'Tippen Sie nur Wörter, die Ihnen die einladende Person persönlich gesagt hat oder bei einem Anruf, bei dem Sie die Stimme kennen. Richtige Wörter bestätigen auch die Schlüssel beider Seiten, als hätten Sie die Sicherheitsnummer verglichen.',
+    'Tippen Sie nur Wörter, die Ihnen die einladende Person persönlich gesagt hat oder bei einem Anruf, für den eine Seite eine schon bekannte Nummer gewählt hat. Richtige Wörter bestätigen auch die Schlüssel beider Seiten, als hätten Sie die Sicherheitsnummer verglichen.',
   fourWords: 'Vier Wörter zu dieser Einladung',
   approveWithWords: 'Mit den Wörtern annehmen',
   approved:
-    'Sie haben {connection} angenommen. Ein Gerät der einladenden Person fügt Sie hinzu, meist innerhalb von Sekunden.',
+    'Sie haben die Einladung zu {connection} angenommen. Ein Gerät der einladenden Person fügt Sie hinzu, meist innerhalb von Sekunden.',
   declineInvitation: 'Einladung ablehnen',
   declineInvitationText:
     'Die einladende Person sieht, dass Sie abgelehnt haben. Um später beizutreten, brauchen Sie eine neue Einladung.',
-  invitationDeclined: 'Sie haben {connection} abgelehnt.',
+  invitationDeclined: 'Sie haben die Einladung zu {connection} abgelehnt.',
 
   contactOpenText:
     'Das Gerät der einladenden Person vergleicht die Wörter, die Sie getippt haben. Das dauert Sekunden, wenn es eingeschaltet ist.',

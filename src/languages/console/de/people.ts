@@ -6,7 +6,7 @@ export default {
   show: 'Anzeigen',
   showAll: 'Alle',
   showFavorites: 'Mit Stern',
-  showAttention: 'Zum Ansehen',
+  showAttention: 'Braucht Aufmerksamkeit',
   showConnections: 'Mit Countersign',
   showGuests: 'Gäste',
   showWaiting: 'Einladungen',
@@ -119,6 +119,8 @@ export default {
   created: 'Angelegt',
   secretNumber: 'Geheimnis',
   secretNumberText: 'Nummer {number}',
+  secretNumberHint:
+    'Aus einem Geheimnis, das alle Mitglieder haben, werden die Wörter berechnet. Jedes neue Geheimnis hat die nächste Nummer.',
   replacedBy: 'Diese Verbindung hat zwei Verläufe und wurde durch eine andere ersetzt.',
   openReplacement: 'Die neue Verbindung öffnen',
 
@@ -143,7 +145,7 @@ export default {
   nameChanged: 'Diese Person benutzt jetzt den Namen {name}.',
   safetyNumber: 'Sicherheitsnummer',
   safetyNumberHint:
-    'Sie ist auf beiden Seiten gleich. Vergleichen Sie sie persönlich oder in einem Gespräch, in dem Sie die Stimme kennen.',
+    'Sie ist auf beiden Seiten gleich. Vergleichen Sie sie persönlich oder in einem Gespräch, für das eine Seite eine schon bekannte Nummer angerufen hat.',
   noSafetyNumber:
     'Es gibt noch keine Sicherheitsnummer, weil eine der beiden Seiten kein Gerät mit Schlüsseln hat.',
   safetyQr: 'Als QR-Code',
@@ -189,6 +191,10 @@ export default {
   guestSendHint:
     'Wer die Mail liest, kann die Wörter sehen. Sicherer ist es, den Link persönlich zu übergeben.',
   guestSent: 'Der Link wurde an {address} geschickt.',
+  guestOnlyStored:
+    'An {address} wurde nichts geschickt: Der Kontoserver versendet keine Mails und hat die Mail nur gespeichert. Übergeben Sie den Link auf andere Weise.',
+  guestSendHere:
+    'Nur dieser Computer kann den Link öffnen, deshalb nützt eine Mail anderen noch nichts.',
   guestPrint: 'Drucken',
   guestForLabel: 'Für',
   guestEnd: 'Endet',
@@ -223,6 +229,7 @@ export default {
   address: 'E-Mail-Adresse',
   addressHint: 'Die Adresse, die die Person bei Countersign benutzt, oder die ID ihres Kontos.',
   personName: 'Name dieser Person',
+  personNameHint: 'Sie sehen die Person unter diesem Namen. Er steht auch in der Einladung.',
   inPerson: 'Wir sind zusammen, oder ich habe die Person angerufen: vier Wörter',
   inPersonHint:
     'Sie sagen vier Wörter, und die andere Person tippt sie ein. Das vergleicht auch die Schlüssel, sodass kein Server andere Schlüssel zwischen Sie bringen kann. Sie haben 15 Minuten.',
@@ -243,7 +250,8 @@ export default {
   fourWordsAgain: 'Neue Wörter',
   toPerson: 'Zur Seite dieser Person',
   guestName: 'Name des Gastes',
-  guestNameHint: 'Der Gast sieht ihn auf der Seite und auf dem Blatt.',
+  guestNameHint:
+    'Für Ihre Listen und für das Blatt, das Sie drucken können. Die Seite des Gastes zeigt ihn nicht.',
   validity: 'Gültig',
   oneDay: '1 Tag',
   oneWeek: '7 Tage',

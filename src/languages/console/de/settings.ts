@@ -20,10 +20,13 @@ export default {
   unconfirmed: 'nicht bestätigt',
   newAddress: 'Neue Adresse',
   newAddressHint:
-    'Dorthin geht eine Mail mit einem Link. Für einen neuen Link fügen Sie die Adresse noch einmal hinzu.',
+    'Dorthin geht eine Mail mit einem Link, wenn der Kontoserver Mails versendet. Für einen neuen Link fügen Sie die Adresse noch einmal hinzu.',
   addAddress: 'Adresse hinzufügen',
   confirmAddress:
     'Öffnen Sie innerhalb von 24 Stunden den Link in der Mail an {address}. Dann ist die Adresse bestätigt. Eine bestätigte Adresse bleibt beim Konto.',
+
+  addressOnlyStored:
+    'An {address} wurde nichts geschickt: Der Kontoserver versendet keine Mails. Wer ihn betreibt, findet die Mail im Ordner für Mails. Der Link darin bestätigt die Adresse 24 Stunden lang.',
 
   preferences: 'Mails und Auffindbarkeit',
   preferencesLead: 'Diese Seiten haben die Sprache Ihres Browsers.',

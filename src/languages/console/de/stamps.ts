@@ -32,7 +32,7 @@ export default {
   signedAt: 'Signiert',
   state: 'Stand',
   noContext: 'ohne Beschreibung',
-  registered: 'registriert',
+  registered: 'beim Kontoserver angekommen',
   waitingShort: 'wartet auf den Server',
   show: 'Anzeigen',
   details: 'Stempel',

@@ -15,7 +15,7 @@ export default {
   read: 'lesen',
   write: 'lesen und ändern',
   full: 'alles',
-  console: 'Fenster dieser Konsole',
+  console: 'eine andere Konsole',
   thisWindow: 'dieses Fenster',
   revoked: 'widerrufen',
   expired: 'abgelaufen',

@@ -46,7 +46,7 @@ export default {
   addLoopback: 'This address works only on this machine.',
   addApprove: 'The device appears here and waits. Choose “Approve” and type the words across.',
   addEmbedded:
-    'This account is on this machine only, so it has one device. To use several devices, sign in to an account server. This account is then set aside, and nothing is deleted:',
+    'This account is on this machine only and stays here, so it has one device. Several devices need an account on an account server. To have a copy of this one, make a backup:',
 
   renew: 'Renew the key of this device',
   renewText:
@@ -57,6 +57,7 @@ export default {
   approveLead: 'Type the four words of each screen on the other device.',
   warning:
     'Approving gives the new device full access to your account. The screen of the new device must be in front of you. Never type words that another person dictates to you.',
+  isNew: 'new',
   begin: 'Begin',
   beginText:
     'On the new device, run this command, if it does not run there already. Then begin here. You have 15 minutes, and five attempts in 24 hours:',

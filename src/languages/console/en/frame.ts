@@ -22,12 +22,14 @@ export default {
   daemonAway: 'The daemon does not answer. What you see is as of {time}.',
   serverAway:
     'The account server does not answer since {time}. Words, checks and stamps work; changes fail until it answers.',
+  lockedTitle: 'Locked',
+  locked: 'To continue, run this command:',
   absent: 'To look at your account here, run this command in a terminal:',
   refused: 'The code in the link was used or has expired. Run this command again:',
   unsupported:
     'This browser is too old: it cannot make an Ed25519 key. Update it, or use another one, then run this command again:',
   away: 'The daemon did not answer. Start it with {start}, then run this command:',
-  idle: 'Locked, because there was no input for 30 minutes. To continue, run this command:',
+  idle: 'There was no input for 30 minutes. To continue, run this command:',
   ended: 'The session has ended: it expired or was revoked. To continue, run this command:',
   docs: 'Documentation of the API',
 } as const

@@ -1,5 +1,6 @@
 export default {
   allWell: 'All is well.',
+  allWellNoBackup: 'All is well, but there is no backup.',
   oneThing: { one: '{count} thing needs a look.', other: '{count} things need a look.' },
   broken: { one: '{count} thing does not work.', other: '{count} things do not work.' },
 
@@ -26,6 +27,7 @@ export default {
   answers: 'answers',
   silent: 'does not answer since {time}',
   unknown: 'not known',
+  unknownSince: 'unknown since {time}',
   notWorking: 'What does not work now',
 
   daemon: 'Daemon',

@@ -31,6 +31,7 @@ export default {
   token: 'token {end}',
   machine: 'machine account',
   unknownCaller: 'not recognised',
+  openCode: 'code of “countersignd open”',
   daemon: 'the daemon',
   chain: 'Is the log complete?',
   chainChecking: 'The log is checked …',

@@ -1,5 +1,5 @@
 export default {
-  lead: 'What waits for your decision, the most urgent first.',
+  lead: 'What waits for your decision, the most urgent first, and then what happened.',
   nothing: 'Nothing needs you',
   nothingLead: 'Invitations, new devices and changed keys appear here as soon as they arrive.',
   list: 'What needs you',
@@ -13,7 +13,7 @@ export default {
     'The recovery key was not used. Ask the person, in a way that you trust, whether they replaced their devices.',
   compare: 'Compare the safety number',
   compareText:
-    'Ask the person to read out the number that their device shows, in person or on a call where you know the voice. It must be the same as this one:',
+    'Ask the person to read out the number that their device shows, in person, or on a call that one of you placed to a number already known. It must be the same as this one:',
   safetyNumber: 'Safety number',
   noNumber: 'There is no safety number yet, because the person has no keys.',
   allSame: 'All 60 digits are the same',
@@ -47,16 +47,17 @@ export default {
   invitationText:
     'If you approve, the members and you have words for each other on calls. Ask the inviter first, in a way that you trust, whether they sent it.',
   approve: 'Approve',
-  hasWords: 'The inviter gave me four words',
+  hasWords: 'They gave me four words',
   wordsHint:
-    'Type only words that the inviter said in person, or on a call where you know the voice. Right words also confirm the keys on both sides, as if you had compared the safety number.',
+    'Type only words that the inviter said in person, or on a call that one of you placed to a number already known. Right words also confirm the keys on both sides, as if you had compared the safety number.',
   fourWords: 'Four words of the inviter',
   approveWithWords: 'Approve with the words',
-  approved: 'You approved {connection}. A device of the inviter adds you, usually within seconds.',
+  approved:
+    'You approved the invitation to {connection}. A device of the inviter adds you, usually within seconds.',
   declineInvitation: 'Decline the invitation',
   declineInvitationText:
     'The inviter sees that you declined. To join later, you need a new invitation.',
-  invitationDeclined: 'You declined {connection}.',
+  invitationDeclined: 'You declined the invitation to {connection}.',
 
   contactOpenText:
     'The device of the inviter compares the words that you typed. This takes seconds if it is on.',

@@ -7,7 +7,7 @@ export default {
   show: 'Show',
   showAll: 'All',
   showFavorites: 'Starred',
-  showAttention: 'To look at',
+  showAttention: 'Needs attention',
   showConnections: 'With Countersign',
   showGuests: 'Guests',
   showWaiting: 'Invitations',
@@ -120,6 +120,8 @@ export default {
   created: 'Created',
   secretNumber: 'Secret',
   secretNumberText: 'number {number}',
+  secretNumberHint:
+    'The words are computed from a secret that all members have. Each new secret has the next number.',
   replacedBy: 'This connection has two histories and is replaced by another one.',
   openReplacement: 'Open the new connection',
 
@@ -145,7 +147,7 @@ export default {
   nameChanged: 'This person now uses the name {name}.',
   safetyNumber: 'Safety number',
   safetyNumberHint:
-    'It is the same on both sides. Compare it in person, or on a call where you know the voice.',
+    'It is the same on both sides. Compare it in person, or on a call that one of you placed to a number already known.',
   noSafetyNumber: 'There is no safety number yet, because one of the two has no device with keys.',
   safetyQr: 'As a QR code',
   safetyQrAlt: 'QR code of the 60 digits of the safety number',
@@ -190,6 +192,9 @@ export default {
   guestSendHint:
     'Anyone who reads the mail can see the words. It is safer to hand the link over in person.',
   guestSent: 'The link was sent to {address}.',
+  guestOnlyStored:
+    'Nothing was sent to {address}: the account server has no mail relay and only stored the mail. Hand the link over in another way.',
+  guestSendHere: 'Only this machine can open the link, so a mail does not help another person yet.',
   guestPrint: 'Print',
   guestForLabel: 'For',
   guestEnd: 'Ends',
@@ -221,6 +226,7 @@ export default {
   address: 'E-mail address',
   addressHint: 'The address that they use with Countersign, or the id of their account.',
   personName: 'Name of this person',
+  personNameHint: 'You see this person under this name. The invitation shows it too.',
   inPerson: 'We are together, or I have called them: four words',
   inPersonHint:
     'You say four words, and they type them. This also compares the keys, so that no server can put other keys between you. You have 15 minutes.',
@@ -240,7 +246,8 @@ export default {
   fourWordsAgain: 'New words',
   toPerson: 'To the page of this person',
   guestName: 'Name of the guest',
-  guestNameHint: 'The guest sees it on the page and on the sheet.',
+  guestNameHint:
+    'For your lists, and for the sheet that you can print. The page of the guest does not show it.',
   validity: 'Valid for',
   oneDay: '1 day',
   oneWeek: '7 days',

@@ -18,10 +18,14 @@ export default {
   primary: 'for mails',
   unconfirmed: 'not confirmed',
   newAddress: 'New address',
-  newAddressHint: 'A link is mailed to it. Add an address again to get another link.',
+  newAddressHint:
+    'A link is mailed to it, if the account server has a mail relay. Add an address again to get another link.',
   addAddress: 'Add address',
   confirmAddress:
     'Open the link in the mail to {address} within 24 hours. Then the address is confirmed. A confirmed address stays with the account.',
+
+  addressOnlyStored:
+    'Nothing was sent to {address}: the account server has no mail relay. Its operator finds the mail in the folder for mail. The link in it confirms the address for 24 hours.',
 
   preferences: 'Mails and finding you',
   preferencesLead: 'The language of this console is that of your browser.',

@@ -28,7 +28,7 @@ export default {
   signedAt: 'Signed',
   state: 'State',
   noContext: 'without a description',
-  registered: 'registered',
+  registered: 'received by the account server',
   waitingShort: 'waiting for the server',
   show: 'Show',
   details: 'Stamp',

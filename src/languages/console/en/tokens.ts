@@ -15,7 +15,7 @@ export default {
   read: 'read',
   write: 'read and change',
   full: 'everything',
-  console: 'window of this console',
+  console: 'another console',
   thisWindow: 'this window',
   revoked: 'revoked',
   expired: 'expired',

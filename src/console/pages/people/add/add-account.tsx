@@ -53,7 +53,7 @@ export const AddAccount = () => {
       <ActionForm action={invite} submit={people.sendInvitation}>
         <TextField
           label={people.personName}
-          hint={people.nameHint}
+          hint={people.personNameHint}
           value={name}
           maxLength={200}
           required

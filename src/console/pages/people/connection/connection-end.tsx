@@ -48,7 +48,10 @@ export const ConnectionEnd = (of: {
           <When at={connection.created_at} />
         </dd>
         <dt>{people.secretNumber}</dt>
-        <dd>{filled(people.secretNumberText, { number: connection.epoch })}</dd>
+        <dd>
+          {filled(people.secretNumberText, { number: connection.epoch })}
+          <p class="hint">{people.secretNumberHint}</p>
+        </dd>
         <dt>{people.id}</dt>
         <dd>
           <Copyable label={people.id} value={id}>

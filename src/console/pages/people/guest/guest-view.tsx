@@ -11,6 +11,7 @@ import { CommandText } from '../../../ui/command.tsx'
 import { Copyable } from '../../../ui/copyable.tsx'
 import { ConfirmedButton } from '../../../ui/confirmed-button.tsx'
 import { TextField } from '../../../ui/fields.tsx'
+import { useResultFocus } from '../../../ui/focus.ts'
 import { ActionForm } from '../../../ui/form.tsx'
 import { NoticeBox } from '../../../ui/notice.tsx'
 import { Loaded, PageFrame } from '../../../ui/page.tsx'
@@ -82,22 +83,24 @@ const MailCard = ({ of }: { readonly of: GuestCode }) => {
   const { people } = messages()
   const { id } = of
   const address = useSignal('')
-  const sentTo = useSignal('')
+  const sent = useSignal<{ readonly to: string; readonly isMailed: boolean } | null>(null)
   const send = useAction(async () => {
     const to = address.value.trim()
     const params = { path: { id } }
-    await dataOf(api.POST('/api/v1/guest-codes/{id}/send', { params, body: { to } }))
-    sentTo.value = to
+    sent.value = null
+    const { mailed } = await dataOf(
+      api.POST('/api/v1/guest-codes/{id}/send', { params, body: { to } }),
+    )
+    sent.value = { to, isMailed: mailed !== false }
     address.value = ''
   })
   return (
     <section class="card">
       <h2>{people.guestSend}</h2>
-      <ActionForm
-        action={send}
-        submit={people.guestSend}
-        done={filled(people.guestSent, { address: sentTo.value })}
-      >
+      {daemonStatus.value?.reachable === 'this_machine' ? (
+        <p class="hint">{people.guestSendHere}</p>
+      ) : null}
+      <ActionForm action={send} submit={people.guestSend}>
         <TextField
           label={people.guestSendTo}
           hint={people.guestSendHint}
@@ -106,6 +109,13 @@ const MailCard = ({ of }: { readonly of: GuestCode }) => {
           required
         />
       </ActionForm>
+      {sent.value === null ? null : (
+        <NoticeBox kind={sent.value.isMailed ? 'ok' : 'warn'}>
+          {filled(sent.value.isMailed ? people.guestSent : people.guestOnlyStored, {
+            address: sent.value.to,
+          })}
+        </NoticeBox>
+      )}
     </section>
   )
 }
@@ -144,6 +154,13 @@ const GuestFacts = ({ of }: { readonly of: GuestCode }) => {
     </section>
   )
 }
+
+/** Appears in place of the button that revoked the code. */
+const GuestOver = () => (
+  <div ref={useResultFocus()} tabIndex={-1}>
+    <p>{messages().people.guestOver}</p>
+  </div>
+)
 
 export const GuestView = ({ id }: { readonly id: string }) => {
   const { people, frame } = messages()
@@ -204,7 +221,7 @@ export const GuestView = ({ id }: { readonly id: string }) => {
             </>
           ) : (
             <>
-              <p>{people.guestOver}</p>
+              <GuestOver />
               <CheckHistory of={id} />
               <GuestFacts of={found} />
             </>
