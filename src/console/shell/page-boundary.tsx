@@ -14,7 +14,7 @@ export const PageBoundary = (of: {
   const [error, reset] = useErrorBoundary((thrown) => reportError(thrown)) as [unknown, () => void]
   const shownAt = useRef(of.place)
   useEffect(() => {
-    // Not at the first place: the page can throw before this runs, and the message would be removed.
+    // Not at the first place: the page can throw before this runs, which would remove the message.
     if (shownAt.current !== of.place) reset()
     shownAt.current = of.place
   }, [of.place])
