@@ -21,11 +21,13 @@ const unwrapped = (shape: Shape): Shape =>
 
 /**
  * Fields that are not shown as text.
- * These are content that is signed unchanged, the words that were heard, and a purpose, of which
- * only letters and digits are kept and shown.
+ * These are content that is signed unchanged, the words that were heard, a link that is only
+ * compared, and a purpose, of which only letters and digits are kept and shown.
  */
 const RAW = new Set([
   'stamp.create content',
+  'stamps.check link',
+  'approvals.create words',
   'verify.words words',
   'verify.public words',
   'verify.challenge purpose',
