@@ -199,7 +199,7 @@ describe('the documentation page', { skip }, () => {
     const requests: string[] = []
     page.on('request', (request) => requests.push(request.url()))
     await page.reload()
-    await page.getByRole('cell', { name: '/api/v1/stamp' }).waitFor()
+    await page.getByRole('cell', { name: 'POST /api/v1/stamp', exact: true }).waitFor()
     assert.deepEqual((await page.locator('h2').allInnerTexts()).slice(0, 3), [
       'Verify a caller',
       'Verify',

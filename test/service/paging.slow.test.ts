@@ -257,6 +257,9 @@ const ELSEWHERE = new Set([
   'apiTokens',
   // Of the daemon: test/handlers/webhooks.test.ts.
   'webhooks',
+  // Of the daemon: test/handlers/stamps.test.ts and audit.test.ts.
+  'stamps',
+  'audit',
   // Of the device, without pages: test/handlers.
   'firstContacts',
 ])
