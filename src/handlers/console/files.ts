@@ -20,33 +20,51 @@ interface Manifest {
   readonly files: Readonly<Record<string, { readonly type: string }>>
 }
 
+/** The page and the other files of one build. */
+interface ConsoleBuild {
+  readonly page: Content
+  readonly files: ReadonlyMap<string, Parameters<typeof cachedFile>[0]>
+}
+
 const stored = (name: string) => asset(`console/${name}`)
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
-/** Returns the manifest; null if the console is not built. */
-function manifest(): Manifest | null {
+function load(): ConsoleBuild | null {
   try {
-    return JSON.parse(stored('manifest.json').toString()) as Manifest
+    const { csp, index, files } = JSON.parse(stored('manifest.json').toString()) as Manifest
+    return {
+      page: {
+        type: 'text/html; charset=utf-8',
+        body: stored(index),
+        headers: {
+          'Content-Security-Policy': csp,
+          'Cross-Origin-Opener-Policy': 'same-origin',
+        },
+      },
+      files: new Map(
+        Object.entries(files).map(([name, { type }]) => [
+          name,
+          { type, bytes: stored(`${name}.gz`), gzipped: true },
+        ]),
+      ),
+    }
   } catch (error) {
     if (isMissing(error)) return null
     throw error
   }
 }
 
+let known: ConsoleBuild | null = null
+
+/**
+ * Returns the console, loaded once; null if it is not built. After null, the next call tries again,
+ * because a build may have added the files.
+ */
+const consoleBuild = (): ConsoleBuild | null => (known ??= load())
+
 /** Returns the page of the console; null if it is not built. */
-export function consolePageContent(): Content | null {
-  const made = manifest()
-  if (made === null) return null
-  return {
-    type: 'text/html; charset=utf-8',
-    body: stored(made.index),
-    headers: {
-      'Content-Security-Policy': made.csp,
-      'Cross-Origin-Opener-Policy': 'same-origin',
-    },
-  }
-}
+export const consolePageContent = (): Content | null => consoleBuild()?.page ?? null
 
 /**
  * Whether a browser itself opens the page (W3C Fetch Metadata), so that it gets this answer. What a
@@ -68,10 +86,9 @@ export const consoleEntry: ConsoleHandlers['consoleEntry'] = {
 
 export const consoleFiles: ConsoleHandlers['consoleFiles'] = {
   read: async ({ name }, context) => {
-    const files = manifest()?.files ?? {}
-    const file = Object.hasOwn(files, name) ? files[name] : undefined
+    const file = consoleBuild()?.files.get(name)
     if (file === undefined)
       throw new AppError('not_found', 'There is no file with this name. Reload the console.')
-    return cachedFile({ type: file.type, bytes: stored(`${name}.gz`), gzipped: true }, context)
+    return cachedFile(file, context)
   },
 }
