@@ -12,7 +12,7 @@ import { isWrong } from '../device/codes/clock.ts'
 import { orStored } from '../device/copies/copies.ts'
 import type { LocalDevice } from '../device/device.ts'
 import { AppError } from '../errors.ts'
-import { type HandlerContext, type Handlers, keeperOf, noDevice } from './context.ts'
+import { type HandlerContext, type Handlers, consoleSince, keeperOf, noDevice } from './context.ts'
 
 /** How long after its code was exchanged a console may delete the account, in milliseconds. */
 const FRESH_MS = 120_000
@@ -22,10 +22,9 @@ const FRESH_MS = 120_000
  * @throws AppError `insufficient_user_authentication`
  * @see RFC 9470 section 3
  */
-function requireFreshConsole({ home, caller }: HandlerContext): void {
-  const id = caller?.token ?? null
-  const since = id === null ? null : home.tokens.boundSince(id)
-  if (since === null || home.now() - since < FRESH_MS) return
+function requireFreshConsole(context: HandlerContext): void {
+  const since = consoleSince(context)
+  if (since === null || context.home.now() - since < FRESH_MS) return
   throw new AppError(
     'insufficient_user_authentication',
     'To delete the account here, run "countersignd open --full" again, and delete it within two minutes.',

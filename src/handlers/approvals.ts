@@ -1,7 +1,7 @@
 /** The approval of a new device by this one. */
 import { every } from '../api/cursor.ts'
 import { AppError } from '../errors.ts'
-import type { Handlers, HandlerContext } from './context.ts'
+import { type Handlers, type HandlerContext, consoleSince } from './context.ts'
 
 /**
  * Returns the part of this device that approves, if a person may be at the request: it is from the
@@ -11,9 +11,11 @@ import type { Handlers, HandlerContext } from './context.ts'
  * device of their own, which has all keys and stays after the token is revoked.
  * @throws AppError `no_device`, or `forbidden` for another token
  */
-function approverFor({ local, caller, home }: HandlerContext) {
-  const token = caller?.token ?? null
-  if (token === null || home.tokens.boundSince(token) !== null) return local.approver()
+function approverFor(context: HandlerContext) {
+  // First, because a machine account's token has no device.
+  const { local, caller } = context
+  const isCommandLine = (caller?.token ?? null) === null
+  if (isCommandLine || consoleSince(context) !== null) return local.approver()
   throw new AppError(
     'forbidden',
     'An API token cannot approve a device. Nothing was changed. Run "countersignd device approve" as the daemon’s own user, without SVC_TOKEN and SVC_TOKEN_FILE, or approve in the console: "countersignd open --full".',

@@ -207,6 +207,16 @@ export const contextOf = (
 export const keeperOf = (context: HandlerContext): LocalDevice | null =>
   context.byMachine ? null : context.local
 
+/**
+ * Returns when the console that sends a request was opened, Unix milliseconds; null for any other
+ * caller.
+ * @throws AppError keychain_locked
+ */
+export function consoleSince({ caller, home }: HandlerContext): number | null {
+  const token = caller?.token ?? null
+  return token === null ? null : home.tokens.boundSince(token)
+}
+
 export type AgentHandlers = Answers<Agents, 'daemon', HandlerContext>
 
 export type DocsHandlers = Answers<DocsTable, 'daemon', HandlerContext>

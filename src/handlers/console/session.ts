@@ -1,7 +1,7 @@
 /** The console's way in: codes for the command line, and tokens for browsers. */
 import { consoleTable } from '../../api/console/index.ts'
 import { AppError } from '../../errors.ts'
-import type { ConsoleHandlers } from '../context.ts'
+import { type ConsoleHandlers, consoleSince } from '../context.ts'
 
 export const consoleCodes: ConsoleHandlers['consoleCodes'] = {
   create: async ({ body: { scope } }, { home }) => (await home.console()).createCode(scope),
@@ -20,9 +20,10 @@ export const consoleSession: ConsoleHandlers['consoleSession'] = {
     })
   },
 
-  delete: async (_, { home, account, caller }) => {
+  delete: async (_, context) => {
+    const { home, account, caller } = context
     const id = caller?.token ?? null
-    if (id === null || home.tokens.boundSince(id) === null)
+    if (id === null || consoleSince(context) === null)
       throw new AppError(
         'forbidden',
         'Only a console can end itself here. DELETE /api/v1/api-tokens/{id} revokes a token.',
