@@ -22,6 +22,3 @@ export const thisMinute: ReadonlySignal<number> = computed(
 
 /** Returns how many seconds of the current minute are left. Words change with the minute. */
 export const secondsLeft = (at: number): number => Math.ceil((MINUTE_MS - (at % MINUTE_MS)) / 1000)
-
-/** Returns the number of the minute since 1970: the window of words. */
-export const wordWindowOf = (at: number): number => Math.floor(at / MINUTE_MS)

@@ -1,7 +1,7 @@
 /** The connections of the account, kept current by events. */
 import { useEffect } from 'preact/hooks'
 import { allItems, api, ApiFailure, dataOf, type Schemas } from './api.ts'
-import { isOfType, onLiveEvent } from './live.ts'
+import { onLiveEvent } from './live.ts'
 import { useResource, type Resource } from './resource.ts'
 
 type Connections = ReadonlyMap<string, Schemas['Connection']>
@@ -57,10 +57,9 @@ export function useAllConnections(): Resource<Connections> {
         await all.reload()
       }
     }
-    const end = onLiveEvent((event) => {
-      const id = event.data['connection_id']
+    const end = onLiveEvent(['connection.*', 'member.*', 'invitation.*'], ({ data }) => {
+      const id = data['connection_id']
       if (typeof id !== 'string') return
-      if (!isOfType(event, ['connection.*', 'member.*', 'invitation.*'])) return
       changed.add(id)
       clearTimeout(timer)
       timer = window.setTimeout(() => void readChanged(), COLLECT_MS)

@@ -23,7 +23,12 @@ const awayNow = signal<number | null>(null)
 /** Since when the daemon does not answer, Unix milliseconds by its clock; null while it does. */
 export const awaySince: ReadonlySignal<number | null> = awayNow
 
-const listeners = new Set<(event: LiveEvent) => void>()
+interface Subscription {
+  readonly types: readonly string[]
+  readonly listener: (event: LiveEvent) => void
+}
+
+const subscriptions = new Set<Subscription>()
 
 let open: () => void = () => undefined
 
@@ -35,20 +40,27 @@ export const firstStreamOpen: Promise<void> = new Promise((resolve) => {
   open = resolve
 })
 
-/** Calls `listener` for every event. Returns a function that ends this. */
-export function onLiveEvent(listener: (event: LiveEvent) => void): () => void {
-  listeners.add(listener)
-  return () => void listeners.delete(listener)
-}
-
-const announce = (event: LiveEvent): void => {
-  for (const listener of listeners) listener(event)
-}
-
-/** Returns whether an event has one of these types. `connection.*` is every type of connections. */
-export const isOfType = ({ type }: LiveEvent, types: readonly string[]): boolean =>
+/** Returns whether an event has one of these types. */
+const isOfType = ({ type }: LiveEvent, types: readonly string[]): boolean =>
   type === '*' ||
   types.some((one) => (one.endsWith('*') ? type.startsWith(one.slice(0, -1)) : type === one))
+
+/**
+ * Calls `listener` for events of these types. Returns a function that ends this.
+ * @param types `connection.*` is every type of connections
+ */
+export function onLiveEvent(
+  types: readonly string[],
+  listener: (event: LiveEvent) => void,
+): () => void {
+  const subscription = { types, listener }
+  subscriptions.add(subscription)
+  return () => void subscriptions.delete(subscription)
+}
+
+function announce(event: LiveEvent): void {
+  for (const { types, listener } of subscriptions) if (isOfType(event, types)) listener(event)
+}
 
 /**
  * Splits a stream into events.

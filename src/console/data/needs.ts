@@ -5,7 +5,7 @@
 import { computed, effect, type ReadonlySignal } from '@preact/signals'
 import { daemonStatus } from './status.ts'
 import { allItems, api, dataOf, type ApiFailure, type Schemas } from './api.ts'
-import { isOfType, onLiveEvent } from './live.ts'
+import { onLiveEvent } from './live.ts'
 import { readActiveGuests } from './own-words.ts'
 import { newResource } from './resource.ts'
 
@@ -153,9 +153,7 @@ export const reloadNeeds = (): Promise<void> => lists.reload()
 /** Keeps the list current. */
 export function followNeeds(): void {
   void lists.reload()
-  onLiveEvent((event) => {
-    if (isOfType(event, TYPES)) void lists.reload()
-  })
+  onLiveEvent(TYPES, () => void lists.reload())
   // A reading that failed is repeated when the state is read again.
   effect(() => {
     if (daemonStatus.value !== null && lists.failure.peek() !== null) void lists.reload()

@@ -1,7 +1,7 @@
 /** The words that the user speaks to a person, and the people that the user can call. */
 import { ID_PREFIX } from '../../crypto/encoding/id.ts'
 import { type AllItems, allItems, api, dataOf, type Schemas } from './api.ts'
-import { thisMinute, wordWindowOf } from './clock.ts'
+import { thisMinute } from './clock.ts'
 import { connectionWithId } from './connections.ts'
 import { type Resource, useResource } from './resource.ts'
 
@@ -94,7 +94,7 @@ async function connectionWords(id: string): Promise<string> {
  */
 export const useOwnWords = (id: string): Resource<string | null> =>
   useResource<string | null>(
-    `${id} ${wordWindowOf(thisMinute.value)}`,
+    `${id} ${thisMinute.value}`,
     () => (isGuest(id) ? guestWords(id) : connectionWords(id)),
     ['connection.*', 'guest_code.*'],
   )

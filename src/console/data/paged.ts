@@ -2,7 +2,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ApiFailure } from './api.ts'
-import { isOfType, onLiveEvent } from './live.ts'
+import { onLiveEvent } from './live.ts'
 import { failureOf } from './resource.ts'
 
 interface PageOfItems<T> {
@@ -125,9 +125,7 @@ export function usePagedList<T>(
   if (list.items.value !== undefined) last.current = list.items.value
   useEffect(() => {
     void list.refresh()
-    return onLiveEvent((event) => {
-      if (isOfType(event, types)) void list.refresh()
-    })
+    return onLiveEvent(types, () => void list.refresh())
   }, [list])
   return { ...list, shown: list.items.value ?? last.current?.filter(source.fits) }
 }

@@ -2,7 +2,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { ApiFailure } from './api.ts'
-import { firstStreamOpen, isOfType, onLiveEvent } from './live.ts'
+import { firstStreamOpen, onLiveEvent } from './live.ts'
 
 /** Data with the state of its reading. */
 export interface Resource<T> {
@@ -60,9 +60,7 @@ export function newResource<T>(read: () => Promise<T>): Resource<T> {
 export function useShared<T>(resource: Resource<T>, types: readonly string[]): Resource<T> {
   useEffect(() => {
     void resource.reload()
-    return onLiveEvent((event) => {
-      if (isOfType(event, types)) void resource.reload()
-    })
+    return onLiveEvent(types, () => void resource.reload())
   }, [resource])
   return resource
 }

@@ -1,8 +1,8 @@
 /** The state of the daemon and its account, which several pages show. */
-import { signal, type ReadonlySignal } from '@preact/signals'
+import { computed, type ReadonlySignal } from '@preact/signals'
 import { api, dataOf, type Schemas } from './api.ts'
-import { firstStreamOpen, isOfType, onLiveEvent } from './live.ts'
-import { sessionState } from '../session/session.ts'
+import { onLiveEvent } from './live.ts'
+import { newResource } from './resource.ts'
 
 /** How often the state is read without an event, in milliseconds. */
 const EVERY_MS = 60_000
@@ -19,27 +19,22 @@ const TYPES = [
   'device.*',
 ]
 
-const statusNow = signal<Schemas['Status'] | null>(null)
+const status = newResource(() => dataOf(api.GET('/api/v1/status')))
 
-/** The state of the daemon; null until it was read. */
-export const daemonStatus: ReadonlySignal<Schemas['Status'] | null> = statusNow
+/**
+ * The state of the daemon; null until it was read. If a reading fails, the earlier state stays: the
+ * stream of events shows that the daemon is away.
+ */
+export const daemonStatus: ReadonlySignal<Schemas['Status'] | null> = computed(
+  () => status.data.value ?? null,
+)
 
 /** Reads the state of the daemon again. */
-export async function readStatus(): Promise<void> {
-  await firstStreamOpen
-  if (sessionState.value !== 'open') return
-  try {
-    statusNow.value = await dataOf(api.GET('/api/v1/status'))
-  } catch {
-    // The stream of events shows that the daemon is away.
-  }
-}
+export const readStatus = (): Promise<void> => status.reload()
 
 /** Keeps the state of the daemon current. */
 export function followStatus(): void {
-  void readStatus()
-  setInterval(() => void readStatus(), EVERY_MS)
-  onLiveEvent((event) => {
-    if (isOfType(event, TYPES)) void readStatus()
-  })
+  void status.reload()
+  setInterval(() => void status.reload(), EVERY_MS)
+  onLiveEvent(TYPES, () => void status.reload())
 }

@@ -1,35 +1,29 @@
 /** The names of the tokens, for lists that have only their ids. */
-import { computed, signal, type ReadonlySignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { computed, type ReadonlySignal } from '@preact/signals'
 import { sessionScope } from '../session/session.ts'
 import { allItems, api, dataOf } from './api.ts'
-import { isOfType, onLiveEvent } from './live.ts'
+import { newResource, useShared, type Resource } from './resource.ts'
 
-const namesNow = signal<ReadonlyMap<string, string>>(new Map())
+type TokenNames = ReadonlyMap<string, string>
 
-/** The names of the tokens by id; empty without the scope `full`, which their list needs. */
-export const tokenNames: ReadonlySignal<ReadonlyMap<string, string>> = computed(
-  () => namesNow.value,
-)
+const names: Resource<TokenNames> = newResource(async () => {
+  // Without the scope, a request would be one more refusal in the audit log.
+  if (sessionScope.value !== 'full') return tokenNames.peek()
+  const tokens = await allItems((query) =>
+    dataOf(api.GET('/api/v1/api-tokens', { params: { query } })),
+  )
+  return new Map(tokens.map(({ id, name }) => [id, name]))
+})
 
-async function readNames(): Promise<void> {
-  if (sessionScope.value !== 'full') return
-  try {
-    const tokens = await allItems((query) =>
-      dataOf(api.GET('/api/v1/api-tokens', { params: { query } })),
-    )
-    namesNow.value = new Map(tokens.map(({ id, name }) => [id, name]))
-  } catch {
-    // Without names, the lists show the ends of the ids.
-  }
-}
+const NONE: TokenNames = new Map()
+
+/**
+ * The names of the tokens by id; empty without the scope `full`, which their list needs. Then the
+ * lists show the ends of the ids.
+ */
+export const tokenNames: ReadonlySignal<TokenNames> = computed(() => names.data.value ?? NONE)
 
 /** Reads the names of the tokens for a component, and again after changes. */
 export function useTokenNames(): void {
-  useEffect(() => {
-    void readNames()
-    return onLiveEvent((event) => {
-      if (isOfType(event, ['token.*'])) void readNames()
-    })
-  }, [])
+  useShared(names, ['token.*'])
 }
