@@ -1,9 +1,12 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { AboutName } from './about.tsx'
 
 /** The look of a button that opens a dialog. */
 export interface OpenerLook {
   readonly label: ComponentChildren
+  /** The name of what the button is about, for screen readers. */
+  readonly about?: string
   readonly kind?: 'main' | 'danger' | 'small'
 }
 
@@ -22,6 +25,7 @@ export const OpenerButton = (
         }}
       >
         {of.label}
+        {of.about === undefined ? null : <AboutName of={of.about} />}
       </button>
       {isOpen.value
         ? of.children(() => {

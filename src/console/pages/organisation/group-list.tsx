@@ -5,7 +5,6 @@ import { useAction } from '../../data/action.ts'
 import { allItems, api, dataOf, type Schemas } from '../../data/api.ts'
 import { useResource } from '../../data/resource.ts'
 import { filled, messages } from '../../text/text.tsx'
-import { AboutName } from '../../ui/about.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { DialogButton } from '../../ui/dialog-button.tsx'
 import { TextField } from '../../ui/fields.tsx'
@@ -64,26 +63,13 @@ const GroupRow = (of: {
       </span>
       {of.mayManage ? (
         <>
-          <DialogButton
-            kind="small"
-            label={
-              <>
-                {texts.edit}
-                <AboutName of={name} />
-              </>
-            }
-            title={texts.editGroup}
-          >
+          <DialogButton kind="small" label={texts.edit} about={name} title={texts.editGroup}>
             {(close) => <GroupForm group={of.group} reload={of.reload} onClose={close} />}
           </DialogButton>
           <ConfirmedButton
             kind="small"
-            label={
-              <>
-                {texts.remove}
-                <AboutName of={name} />
-              </>
-            }
+            label={texts.remove}
+            about={name}
             title={filled(texts.deleteGroup, { name: displayedName(name) })}
             confirm={texts.remove}
             work={async () => {

@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { messages } from '../../text/text.tsx'
-import { AboutName } from '../../ui/about.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
 import { TextField } from '../../ui/fields.tsx'
@@ -38,9 +37,8 @@ const OrganisationRow = (of: {
         ) : null}
         <FailureNotice of={choose.failure} />
       </span>
-      <ActionButton action={choose} kind="small">
+      <ActionButton action={choose} kind="small" about={name}>
         {of.isInUse ? texts.useNone : texts.use}
-        <AboutName of={name} />
       </ActionButton>
     </li>
   )

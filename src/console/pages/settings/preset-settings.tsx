@@ -6,7 +6,6 @@ import { useResource } from '../../data/resource.ts'
 import { useTags } from '../../data/tags.ts'
 import { filled, messages } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
-import { AboutName } from '../../ui/about.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { DialogButton } from '../../ui/dialog-button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
@@ -51,30 +50,16 @@ const PresetRow = (of: { readonly preset: Preset; readonly reload: () => Promise
         <FailureNotice of={setDefault.failure} />
       </span>
       <div class="answers">
-        <ActionButton action={setDefault} kind="small">
+        <ActionButton action={setDefault} kind="small" about={name}>
           {isDefault ? settings.unsetDefault : settings.setDefault}
-          <AboutName of={name} />
         </ActionButton>
-        <DialogButton
-          kind="small"
-          label={
-            <>
-              {settings.edit}
-              <AboutName of={name} />
-            </>
-          }
-          title={settings.editPreset}
-        >
+        <DialogButton kind="small" label={settings.edit} about={name} title={settings.editPreset}>
           {(close) => <PresetForm preset={of.preset} reload={of.reload} onClose={close} />}
         </DialogButton>
         <ConfirmedButton
           kind="small"
-          label={
-            <>
-              {settings.remove}
-              <AboutName of={name} />
-            </>
-          }
+          label={settings.remove}
+          about={name}
           title={filled(settings.deletePreset, { name: displayedName(name) })}
           confirm={settings.remove}
           work={async () => {

@@ -5,7 +5,6 @@ import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { useTags } from '../../data/tags.ts'
 import { filled, messages } from '../../text/text.tsx'
-import { AboutName } from '../../ui/about.tsx'
 import { ConfirmedButton } from '../../ui/confirmed-button.tsx'
 import { DialogButton } from '../../ui/dialog-button.tsx'
 import { CheckField, ColorField, TextField } from '../../ui/fields.tsx'
@@ -58,26 +57,13 @@ const TagRow = (of: { readonly tag: Tag; readonly reload: () => Promise<void> })
       <span class="grow">
         <Name of={name} /> <span class="hint">{filled(settings.tagUse, { count })}</span>
       </span>
-      <DialogButton
-        kind="small"
-        label={
-          <>
-            {settings.edit}
-            <AboutName of={name} />
-          </>
-        }
-        title={settings.editTag}
-      >
+      <DialogButton kind="small" label={settings.edit} about={name} title={settings.editTag}>
         {(close) => <TagForm tag={of.tag} reload={of.reload} onClose={close} />}
       </DialogButton>
       <ConfirmedButton
         kind="small"
-        label={
-          <>
-            {settings.remove}
-            <AboutName of={name} />
-          </>
-        }
+        label={settings.remove}
+        about={name}
         title={filled(settings.deleteTag, { name: displayedName(name) })}
         confirm={settings.remove}
         work={async () => {

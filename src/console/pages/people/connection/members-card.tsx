@@ -53,9 +53,8 @@ const NewWords = (of: {
   })
   return (
     <>
-      <ActionButton action={action} kind="small">
+      <ActionButton action={action} kind="small" about={of.name}>
         {people.newFourWords}
-        <AboutName of={of.name} />
       </ActionButton>
       <FailureNotice of={action.failure} />
     </>
