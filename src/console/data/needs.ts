@@ -3,7 +3,7 @@
  * notifications on the desktop use.
  */
 import { computed, effect, type ReadonlySignal } from '@preact/signals'
-import { daemonStatus } from './status.ts'
+import { daemonStatus, readStatus } from './status.ts'
 import { allItems, api, dataOf, type ApiFailure, type Schemas } from './api.ts'
 import { onLiveEvent } from './live.ts'
 import { readActiveGuests } from './own-words.ts'
@@ -95,10 +95,6 @@ function sharedKey({ kind, data }: Notification): string | null {
   return (member === undefined ? undefined : data[member]) ?? null
 }
 
-/** Returns the unread notifications about a subject, which end when the need is settled. */
-export const notificationsAbout = (id: string): readonly Notification[] =>
-  lists.data.value?.unread.filter((one) => sharedKey(one) === id) ?? []
-
 function needsIn(status: Status, of: Lists): Needs {
   const guests = of.unread
     .filter(({ kind }) => kind === ENDING)
@@ -149,6 +145,19 @@ export const needsFailure: ReadonlySignal<ApiFailure | null> = lists.failure
 
 /** Reads again what needs the user, after the user settled a need. */
 export const reloadNeeds = (): Promise<void> => lists.reload()
+
+/**
+ * Confirms the keys of an account that have this safety number, and settles the notifications about
+ * them. If the keys changed meanwhile, nothing is confirmed.
+ */
+export async function confirmKeys(id: string, safety_number: string): Promise<void> {
+  const body = { confirmed: true, safety_number } as const
+  await dataOf(api.PATCH('/api/v1/trust-cards/{id}', { params: { path: { id } }, body }))
+  const about = lists.data.value?.unread.filter((one) => sharedKey(one) === id) ?? []
+  const ids = about.map((one) => one.id)
+  if (ids.length > 0) await dataOf(api.POST('/api/v1/notifications/read', { body: { ids } }))
+  await Promise.all([readStatus(), reloadNeeds()])
+}
 
 /** Keeps the list current. */
 export function followNeeds(): void {

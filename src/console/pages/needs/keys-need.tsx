@@ -3,8 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import { notificationsAbout, reloadNeeds } from '../../data/needs.ts'
-import { readStatus } from '../../data/status.ts'
+import { confirmKeys } from '../../data/needs.ts'
 import { messages, MessageText } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -16,15 +15,6 @@ import { SafetyNumber } from '../../ui/safety-number.tsx'
 import { NeedCard, type Settle } from './need-card.tsx'
 
 type Person = Schemas['Status']['changed_keys'][number]
-
-/** Confirms the keys that have this safety number, and settles the notification about them. */
-async function confirmKeys(id: string, safety_number: string): Promise<void> {
-  const body = { confirmed: true, safety_number } as const
-  await dataOf(api.PATCH('/api/v1/trust-cards/{id}', { params: { path: { id } }, body }))
-  const ids = notificationsAbout(id).map((one) => one.id)
-  if (ids.length > 0) await dataOf(api.POST('/api/v1/notifications/read', { body: { ids } }))
-  await Promise.all([readStatus(), reloadNeeds()])
-}
 
 const CompareDialog = (of: {
   readonly person: Person

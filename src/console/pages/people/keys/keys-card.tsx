@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
+import { confirmKeys } from '../../../data/needs.ts'
 import { filled, MessageText, messages } from '../../../text/text.tsx'
 import { ActionButton } from '../../../ui/button.tsx'
 import { ConfirmedButton } from '../../../ui/confirmed-button.tsx'
@@ -83,15 +84,7 @@ const NumberToCompare = ({ of }: { readonly of: TrustCard }) => {
               <ConfirmDialog
                 title={people.confirmTitle}
                 confirm={people.confirmYes}
-                work={() =>
-                  dataOf(
-                    api.PATCH('/api/v1/trust-cards/{id}', {
-                      ...paramsOf(user_id),
-                      // The number that was compared, in case the keys change meanwhile.
-                      body: { confirmed: true, safety_number: digits },
-                    }),
-                  )
-                }
+                work={() => confirmKeys(user_id, digits)}
                 onClose={close}
               >
                 <SafetyNumber label={people.safetyNumber} digits={digits} />
