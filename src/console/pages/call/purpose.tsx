@@ -5,9 +5,10 @@ import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
 import { wordsForChallenge } from '../../data/own-words.ts'
 import { MessageText, messages } from '../../text/text.tsx'
-import { ActionButton, SubmitButton } from '../../ui/button.tsx'
+import { ActionButton } from '../../ui/button.tsx'
 import { FailureNotice } from '../../ui/failure.tsx'
 import { TextField } from '../../ui/fields.tsx'
+import { ActionForm } from '../../ui/form.tsx'
 import { areWords, emptyWords, WordsField } from '../../ui/words-field.tsx'
 import { CheckForm } from './check-form.tsx'
 import { SpokenWords } from './own-words.tsx'
@@ -42,23 +43,17 @@ export const AskForPurpose = (of: {
   const challenge = drawn.value
   if (challenge === null)
     return (
-      <form
-        class="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void draw.run()
-        }}
-      >
-        <TextField
-          label={call.purpose}
-          hint={call.purposeHint}
-          value={purpose}
-          required
-          autofocus
-        />
-        <FailureNotice of={draw.failure} />
-        <SubmitButton action={draw}>{call.draw}</SubmitButton>
-      </form>
+      <section class="card">
+        <ActionForm action={draw} submit={call.draw}>
+          <TextField
+            label={call.purpose}
+            hint={call.purposeHint}
+            value={purpose}
+            required
+            autofocus
+          />
+        </ActionForm>
+      </section>
     )
   return (
     <>
@@ -118,21 +113,13 @@ export const ConfirmPurpose = (of: {
   })
   if (code.value === null)
     return (
-      <form
-        class="card"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (areWords(challenge.value)) void look.run()
-        }}
-      >
-        <p>{call.confirmLead}</p>
-        <WordsField label={call.challenge} value={challenge} autofocus />
-        <TextField label={call.purposeTheirs} value={purpose} required />
-        <FailureNotice of={look.failure} />
-        <SubmitButton action={look} disabled={!areWords(challenge.value)}>
-          {call.show}
-        </SubmitButton>
-      </form>
+      <section class="card">
+        <ActionForm action={look} submit={call.show} disabled={!areWords(challenge.value)}>
+          <p>{call.confirmLead}</p>
+          <WordsField label={call.challenge} value={challenge} autofocus />
+          <TextField label={call.purposeTheirs} value={purpose} required />
+        </ActionForm>
+      </section>
     )
   return (
     <section class="card own-words" tabIndex={-1} ref={takeFocus}>
