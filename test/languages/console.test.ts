@@ -4,6 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { openapiDocument } from '../../src/api/openapi/document.ts'
 import { rest } from '../../src/api/rest/index.ts'
+import { NotificationKind } from '../../src/api/rest/notifications.ts'
 import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
 import { CONSOLE_LANGUAGES } from '../../src/languages/console/languages.ts'
 import type { ConsoleMessages } from '../../src/languages/console/translation.ts'
@@ -85,9 +86,11 @@ function madeKeys(names: readonly string[]): RegExp[] {
 }
 
 test('every message of the console is used', () => {
-  const api = JSON.stringify(
+  const api = JSON.stringify([
     openapiDocument({ table: rest, version: '0.0.0', need: scopeTable(REST_RULES) }),
-  )
+    // The document has them only in a description.
+    NotificationKind.options,
+  ])
   const unused = english!.messages.filter(([group, key]) => {
     // A module may name its group differently: `const { organisation: texts } = messages()`.
     const others = SOURCE.matchAll(
@@ -104,5 +107,13 @@ test('every message of the console is used', () => {
   assert.deepEqual(
     unused.map(([group, key]) => `${group}.${key}`),
     [],
+  )
+})
+
+test('each kind of notification has a title, or is a decision with a title of its own', () => {
+  const titles = english!.messages.flatMap(([group, key]) => (group === 'notifications' ? key : []))
+  assert.deepEqual(
+    NotificationKind.options.filter((kind) => !titles.includes(kind)),
+    ['invitation_received', 'open_link_request', 'guest_code_ending'],
   )
 })

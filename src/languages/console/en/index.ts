@@ -6,6 +6,7 @@ import frame from './frame.ts'
 import health from './health.ts'
 import log from './log.ts'
 import needs from './needs.ts'
+import notifications from './notifications.ts'
 import organisation from './organisation.ts'
 import people from './people.ts'
 import settings from './settings.ts'
@@ -18,6 +19,7 @@ export default {
   call,
   people,
   needs,
+  notifications,
   devices,
   stamps,
   log,
