@@ -7,12 +7,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
-import { type BrowserContext, type Frame, type Page, chromium } from 'playwright-core'
+import type { BrowserContext, Frame, Page } from 'playwright-core'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { startBrowser } from '../e2e/pages.ts'
 import type { Listener } from '../http/guarding.ts'
 import { type Attacker, startAttacker } from './browser-attacker.ts'
-
-const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
 /** A name of the attacker that resolves to this machine, as after DNS rebinding. */
 const EVIL = 'evil.example'
@@ -119,18 +118,7 @@ async function opening(closers: (() => unknown)[], close: () => Promise<void>): 
     await attacker('127.0.0.1'),
     await attacker('127.0.0.1'),
   ]
-  const browser = await chromium.launch({
-    executablePath,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      `--host-resolver-rules=MAP ${EVIL} 127.0.0.1`,
-    ],
-  })
+  const browser = await startBrowser(`--host-resolver-rules=MAP ${EVIL} 127.0.0.1`)
   closers.push(() => browser.close())
   const profile = await browser.newContext()
   const at = (name: string, { port }: Attacker) => `http://${name}:${port}`

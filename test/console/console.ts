@@ -1,15 +1,13 @@
 /** The console in a real browser: opens it with a code, and collects what the page reports. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { TestContext } from 'node:test'
 import type { AxeResults } from 'axe-core'
-import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import type { ConsoleCode } from '../../src/api/console/index.ts'
 import type { Scope } from '../../src/auth/scopes.ts'
 import { consoleUrl } from '../../src/cli/console/page.ts'
-
-const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+import { startBrowser } from '../e2e/pages.ts'
+import { AXE } from '../pages/browser.ts'
 
 /** A browser for the tests of a file. */
 export interface ConsoleBrowser {
@@ -40,10 +38,7 @@ export async function consoleLink(address: string, scope: Scope = 'write'): Prom
 
 /** Starts a browser, which ends with the test. The test fails if a page reported anything. */
 export async function consoleBrowser(t: TestContext): Promise<ConsoleBrowser> {
-  const browser = await chromium.launch({
-    executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
+  const browser = await startBrowser()
   const messages: string[] = []
   t.after(async () => {
     await browser.close()
@@ -94,8 +89,6 @@ export async function tabTo(page: Page, name: RegExp | string): Promise<void> {
   }
   assert.fail(`no ${name} by Tab; the focus is at ${await focused(page)}`)
 }
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /**
  * Asserts that axe-core finds no fault of any kind, light and dark, and that the page is no wider

@@ -6,8 +6,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { test, type TestContext } from 'node:test'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { startDaemon } from '../daemon.ts'
+import { startBrowser } from '../e2e/pages.ts'
 import { freePort } from '../free-port.ts'
 import { skip } from '../pages/browser.ts'
 import { until } from '../until.ts'
@@ -71,10 +72,7 @@ async function planted(
     res.end(url === '/worker.js' ? WORKER : THIEF)
   }).listen(port, '127.0.0.1')
   await once(squatter, 'listening')
-  const browser = await chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu'],
-  })
+  const browser = await startBrowser()
   t.after(() => browser.close())
   const context: BrowserContext = await browser.newContext()
   const old = await context.newPage()

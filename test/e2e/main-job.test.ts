@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { compactVerify, importJWK } from 'jose'
 import type { Browser, Page } from 'playwright-core'
 import { ask, caller, listed, type Json } from './caller.ts'
-import { browser, built, noBrowser } from './pages.ts'
+import { built, noBrowser, startBrowser } from './pages.ts'
 import { linkOf, minuteOf, wordsFrom } from './peer.ts'
 import { countersignd, exec, folder, startDaemon, type Running } from './program.ts'
 
@@ -35,7 +35,7 @@ async function tokenByCurl(): Promise<Json> {
 before(async () => {
   const state = join(dir.path, 'state')
   mkdirSync(state, { mode: 0o700 })
-  const launched = noBrowser ? undefined : browser()
+  const launched = noBrowser ? undefined : startBrowser()
   await built()
   daemon = await startDaemon(state)
   const made = await tokenByCurl()

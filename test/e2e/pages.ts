@@ -22,7 +22,8 @@ export async function built(): Promise<void> {
   if (code !== 0) throw new Error(`node build.mjs: ${stderr}`)
 }
 
-export const browser = (): Promise<Browser> =>
+/** Starts Chromium without network requests of its own. `more`: further arguments. */
+export const startBrowser = (...more: string[]): Promise<Browser> =>
   chromium.launch({
     executablePath,
     args: [
@@ -32,5 +33,6 @@ export const browser = (): Promise<Browser> =>
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   })

@@ -3,15 +3,15 @@
  * check that pages log nothing and stay within their policy.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { AxeResults } from 'axe-core'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { startBrowser, noBrowser } from '../e2e/pages.ts'
 
-const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 /** Why the tests are skipped, or false. */
-export const skip = existsSync(executablePath) ? false : `no Chromium at ${executablePath}`
+export const skip = noBrowser
 
 /** The options of a test that makes screenshots, which runs only with `UPDATE_SCREENSHOTS=1`. */
 export const onDemand = { skip: process.env['UPDATE_SCREENSHOTS'] !== '1' }
@@ -52,18 +52,7 @@ export type Visitor = {
  * profile, and so do all pages with the real clock.
  */
 export async function visitor(languages = 'en-US'): Promise<Visitor> {
-  const browser = await chromium.launch({
-    executablePath,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      `--host-resolver-rules=MAP ${INSECURE_HOST} 127.0.0.1`,
-    ],
-  })
+  const browser = await startBrowser(`--host-resolver-rules=MAP ${INSECURE_HOST} 127.0.0.1`)
   const messages: string[] = []
   const options = { extraHTTPHeaders: { 'Accept-Language': languages } }
   const newContext = async () => {
@@ -114,7 +103,11 @@ export async function assertFits(page: Page): Promise<void> {
   }
 }
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** The script of axe-core. */
+export const AXE = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+)
 /** axe-core without its pauses, which never end while the clock of a page stands still. */
 const AXE_AT_ONCE = `((setTimeout) => {
   ${AXE}

@@ -15,7 +15,7 @@ import type { Content } from '../../src/api/route.ts'
 import { rowsOf } from '../../src/api/rows.ts'
 import { CODES } from '../../src/errors.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
-import { browser, built } from '../e2e/pages.ts'
+import { startBrowser, built } from '../e2e/pages.ts'
 import { ROOT } from '../e2e/program.ts'
 import { type Visitor, assertAccessible, assertFits, onDemand, skip, visitor } from './browser.ts'
 
@@ -180,7 +180,7 @@ describe('the documentation page', { skip }, () => {
   })
 
   test('opened as localhost, it moves to the address, and without scripts lists every route', async () => {
-    const own = await browser()
+    const own = await startBrowser()
     try {
       const context = await own.newContext({ javaScriptEnabled: false })
       const page = await context.newPage()
