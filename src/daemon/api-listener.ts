@@ -73,7 +73,7 @@ type Folders = Pick<Config, 'stateDir' | 'runtimeDir'>
 
 /** Publishes the daemon's address, so that command lines find the daemon. */
 export function announce({ stateDir, runtimeDir }: Folders, runtime: Runtime, log: Log): void {
-  // A crash leaves the page of a console, whose code is no longer valid.
+  // A crash leaves the page of a console. Its code is no longer valid.
   removeConsolePage(stateDir)
   writeRuntime(stateDir, runtime)
   if (runtimeDir === null) return

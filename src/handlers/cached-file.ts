@@ -1,4 +1,4 @@
-/** Answers with a file whose name contains a hash of its content. */
+/** Answers with files. The name of each contains a hash of its content. */
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { Content } from '../api/route.ts'

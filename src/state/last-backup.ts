@@ -8,7 +8,7 @@ export const lastBackupAt = ({ meta }: { readonly meta: MetaRows }): string | nu
   meta.get(KEY) as string | null
 
 /**
- * Stores the time of a backup whose last bytes were read.
+ * Stores the time of a backup that was read to its end.
  * @param at in the API's format
  */
 export const noteBackup = ({ meta }: { readonly meta: MetaRows }, at: string): void =>

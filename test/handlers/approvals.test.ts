@@ -106,7 +106,7 @@ describe('the approval of a device over the API', () => {
   })
 })
 
-it('a console whose scope full has ended approves no device any more', async (t) => {
+it('a console approves no device any more after its scope full has ended', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const daemon = await startDaemon()
   t.after(() => daemon.close())

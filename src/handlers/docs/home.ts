@@ -15,7 +15,7 @@ const NEW_TOKEN = 'countersignd token create --name me --scope read'
 
 const POLICY = "default-src 'none'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
 
-/** Returns the page of a daemon without a console, or of one whose console is not built. */
+/** Returns the page of a daemon that has no console, or in which it is not built. */
 const page = (hasConsole: boolean): Content => ({
   type: 'text/html; charset=utf-8',
   headers: { 'Content-Security-Policy': POLICY },

@@ -10,7 +10,7 @@ export interface Callee {
   readonly id: string
   /** The name of the connection, or the label of the guest. */
   readonly name: string
-  /** The external member for whom a guest code was made; null if there is none. */
+  /** The external member who gets the guest code; null if there is none. */
   readonly externalMember: string | null
 }
 

@@ -208,7 +208,7 @@ const OutgoingTo = ({
   )
 }
 
-/** The first step: who called whom. */
+/** The first step: who called. */
 const Choice = ({ isAboutMoney }: { readonly isAboutMoney: Signal<boolean> }) => {
   const { call } = messages()
   const hasPeople = useHasPeople()

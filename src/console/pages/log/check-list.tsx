@@ -55,7 +55,7 @@ const CheckRow = ({ of }: { readonly of: LoggedCheck }) => {
       </td>
       <td>
         {of.matches.length === 0
-          ? log.nobody
+          ? log.noOne
           : of.matches.map((match, at) => (
               <div key={at}>
                 <FoundPerson of={match} />

@@ -23,7 +23,7 @@ export default {
   by: 'Über',
   ownWords: 'Ihre eigenen Wörter',
   stamp: 'ein Stempel',
-  nobody: 'keine',
+  noOne: 'keine',
   none: 'Noch wurden keine Wörter geprüft. Prüfen Sie einen Anruf auf der Seite „Im Gespräch“.',
   noneYet: 'Unter den neuesten Einträgen passt keiner zum Filter.',
   noMatch: 'Kein Eintrag passt zum Filter.',

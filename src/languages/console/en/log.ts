@@ -21,7 +21,7 @@ export default {
   by: 'Through',
   ownWords: 'your own words',
   stamp: 'a stamp',
-  nobody: 'no one',
+  noOne: 'no one',
   none: 'No words were checked yet. Check a caller on the page “On a call”.',
   noneYet: 'No entry among the newest ones fits the filter.',
   noMatch: 'No entry fits the filter.',
