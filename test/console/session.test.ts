@@ -104,6 +104,30 @@ test('the session of a console', { skip }, async (t) => {
     await Promise.all([one.context().close(), two.context().close()])
   })
 
+  await t.test(
+    'lists are read after the stream of events is open, so that no event is missed',
+    async () => {
+      const page = await browser.open(address, { at: '#/log' })
+      const asked: string[] = []
+      const opening = Promise.withResolvers<void>()
+      await page.route('**/api/v1/**', async (route) => {
+        const path = new URL(route.request().url()).pathname
+        asked.push(path)
+        if (path === '/api/v1/events') await opening.promise
+        await route.continue()
+      })
+      const streams = page.waitForRequest('**/api/v1/events*')
+      await page.reload()
+      await streams
+      await page.locator('main h1').waitFor()
+      assert.deepEqual(asked, ['/api/v1/events'])
+      const reading = page.waitForResponse('**/api/v1/verification-log*')
+      opening.resolve()
+      await reading
+      await page.context().close()
+    },
+  )
+
   await t.test('a token revoked under it ends it at once', async () => {
     const page = await browser.open(address)
     const [newest] = await consoles()

@@ -2,7 +2,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ApiFailure } from './api.ts'
-import { onLiveEvent } from './live.ts'
+import { firstStreamOpen, onLiveEvent } from './live.ts'
 import { failureOf } from './resource.ts'
 
 interface PageOfItems<T> {
@@ -44,8 +44,11 @@ function newPagedList<T>({ read, keyOf, fits, wanted }: PagedSource<T>): PagedLi
   let cursor: string | null = null
   /** The items of the newest first page, also those that do not fit. */
   let firstKeys: readonly string[] = []
-  /** The reading under way. Readings follow each other, because each begins at a cursor. */
-  let last = Promise.resolve()
+  /**
+   * The reading under way. Readings follow each other, because each begins at a cursor. The first
+   * one follows the opening of the stream: an event before that is missed.
+   */
+  let last = firstStreamOpen
 
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     last = last.then(async () => {
