@@ -12,7 +12,7 @@ import { AXE } from '../pages/browser.ts'
 /** A browser for the tests of a file. */
 export interface ConsoleBrowser {
   /**
-   * Opens the console of a daemon in a profile of its own, and waits until it is signed in.
+   * Opens the console of a daemon in a profile of its own, and waits until its first page is shown.
    * @param of `at`: the fragment to go to, such as `#/people`
    */
   open(address: string, of?: OpenOptions): Promise<Page>
@@ -65,7 +65,8 @@ export async function consoleBrowser(t: TestContext): Promise<ConsoleBrowser> {
       const page = await context.newPage()
       page.setDefaultTimeout(10_000)
       await page.goto(await consoleLink(address, scope))
-      await page.locator('nav').waitFor()
+      // The first page has moved the focus, so that it takes no key from the test.
+      await page.locator('.choices button:focus').waitFor()
       if (at !== undefined) await page.goto(`${address}/${at}`)
       return page
     },

@@ -107,7 +107,10 @@ test('the session of a console', { skip }, async (t) => {
   await t.test(
     'lists are read after the stream of events is open, so that no event is missed',
     async () => {
-      const page = await browser.open(address, { at: '#/log' })
+      const page = await browser.open(address)
+      const first = page.waitForResponse('**/api/v1/verification-log*')
+      await page.goto(`${address}/#/log`)
+      await (await first).finished()
       const asked: string[] = []
       const opening = Promise.withResolvers<void>()
       await page.route('**/api/v1/**', async (route) => {

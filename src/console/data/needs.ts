@@ -150,7 +150,7 @@ export const reloadNeeds = (): Promise<void> => lists.reload()
  * Confirms the keys of an account that have this safety number, and settles the notifications about
  * them. If the keys changed meanwhile, nothing is confirmed.
  */
-export async function confirmKeys(id: string, safety_number: string): Promise<void> {
+export async function confirmSafetyNumber(id: string, safety_number: string): Promise<void> {
   const body = { confirmed: true, safety_number } as const
   await dataOf(api.PATCH('/api/v1/trust-cards/{id}', { params: { path: { id } }, body }))
   const about = lists.data.value?.unread.filter((one) => sharedKey(one) === id) ?? []

@@ -1,7 +1,7 @@
 /** Fields of forms, each with its label and an explanation. */
 import { useSignal, type Signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 interface FieldBase {
   readonly label: string
@@ -47,7 +47,8 @@ export const TextField = (
 ) => {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
-  useEffect(() => {
+  // Before the field is painted, so that no key that the user presses after seeing it is lost.
+  useLayoutEffect(() => {
     if (of.autofocus === true) input.current?.focus()
   }, [])
   const shared = {

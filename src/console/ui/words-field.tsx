@@ -3,7 +3,7 @@
  * next input, because no word of the list is the beginning of another one.
  */
 import { useSignal, type Signal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { isWord } from '../../crypto/words.ts'
 import { filled, messages } from '../text/text.tsx'
 import { completionsOf, lettersOf, similarWords, typedWords } from '../text/word-input.ts'
@@ -61,7 +61,8 @@ export const WordsField = ({ label, value, autofocus, disabled }: WordsFieldProp
   const left = useSignal<ReadonlySet<number>>(new Set())
   const count = value.value.length
 
-  useEffect(() => {
+  // Before the inputs are painted, so that no key that the user presses after seeing them is lost.
+  useLayoutEffect(() => {
     if (autofocus === true) inputs.current[0]?.focus()
   }, [])
 

@@ -28,7 +28,9 @@ const Found = ({ callees }: { readonly callees: readonly PersonToCall[] }) => {
         role="search"
         onSubmit={(event) => {
           event.preventDefault()
-          if (found[0] !== undefined) goTo('call', found[0].id)
+          // The list may not have been rendered since the last key.
+          const [first] = matching(callees, text.peek())
+          if (first !== undefined) goTo('call', first.id)
         }}
       >
         <TextField label={call.findPerson} type="search" value={text} autofocus />

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useAction } from '../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../data/api.ts'
-import { confirmKeys } from '../../data/needs.ts'
+import { confirmSafetyNumber } from '../../data/needs.ts'
 import { messages, MessageText } from '../../text/text.tsx'
 import { ActionButton } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -33,7 +33,7 @@ const CompareDialog = (of: {
   useEffect(() => void reading.run(), [id])
   const number = card.value?.safety_number ?? null
   const confirmation = useAction(async () => {
-    await confirmKeys(id, number!)
+    await confirmSafetyNumber(id, number!)
     of.onConfirmed()
   })
   return (

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { displayedName } from '../../../../crypto/encoding/quoted.ts'
 import { useAction } from '../../../data/action.ts'
 import { api, dataOf, type Schemas } from '../../../data/api.ts'
-import { confirmKeys } from '../../../data/needs.ts'
+import { confirmSafetyNumber } from '../../../data/needs.ts'
 import { filled, MessageText, messages } from '../../../text/text.tsx'
 import { ActionButton } from '../../../ui/button.tsx'
 import { ConfirmedButton } from '../../../ui/confirmed-button.tsx'
@@ -84,7 +84,7 @@ const NumberToCompare = ({ of }: { readonly of: TrustCard }) => {
               <ConfirmDialog
                 title={people.confirmTitle}
                 confirm={people.confirmYes}
-                work={() => confirmKeys(user_id, digits)}
+                work={() => confirmSafetyNumber(user_id, digits)}
                 onClose={close}
               >
                 <SafetyNumber label={people.safetyNumber} digits={digits} />
