@@ -1,6 +1,6 @@
 /**
- * `docs/api.md` and `docs/cli.md` against the tables that they describe: routes with their scopes,
- * commands with their options, error codes, exit codes, and counts of them.
+ * `docs/api.md`, `docs/cli.md` and `docs/operations.md` against the tables that they describe:
+ * routes with their scopes, commands with their options, error codes, exit codes, settings, counts.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { rowsOf } from '../src/api/rows.ts'
 import { toolsOf } from '../src/api/tools/tool.ts'
 import { restNeed } from '../src/auth/scopes.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
+import { SETTINGS } from '../src/config/settings.ts'
 import { CODES, EXIT, statusOf } from '../src/errors.ts'
 
 interface Doc {
@@ -29,6 +30,7 @@ const read = (file: string): Doc =>
 
 const API = read('docs/api.md')
 const CLI = read('docs/cli.md')
+const OPERATIONS = read('docs/operations.md')
 
 /** Returns where a section begins and ends, as indices of lines. */
 function sectionOf({ file, lines }: Doc, heading: string): [from: number, to: number] {
@@ -57,18 +59,21 @@ function tableIn(doc: Doc, heading: string): { line: number; cells: string[] }[]
 
 const codeSpans = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code ?? '')
 
-/** Returns the differences between a table of two columns and what it should be, by first cell. */
+/**
+ * Returns the differences between a table and what it should be.
+ * @param expected the cells after the first one, by the first cell
+ */
 function differences(doc: Doc, heading: string, expected: ReadonlyMap<string, string>): string[] {
   const found = tableIn(doc, heading)
   const last = found.at(-1)?.line ?? sectionOf(doc, heading)[0] + 1
   const rowOf = (key: string) => `"| ${key} | ${expected.get(key)} |"`
-  const stale = found.flatMap(({ line, cells: [key = '', value] }) =>
-    !expected.has(key)
-      ? [`${doc.file}:${line}: there is no ${key}. Delete the line.`]
-      : expected.get(key) === value
-        ? []
-        : [`${doc.file}:${line}: ${key} has "${value}". Write ${rowOf(key)}.`],
-  )
+  const stale = found.flatMap(({ line, cells: [key = '', ...others] }) => {
+    const value = others.join(' | ')
+    if (!expected.has(key)) return [`${doc.file}:${line}: there is no ${key}. Delete the line.`]
+    return expected.get(key) === value
+      ? []
+      : [`${doc.file}:${line}: ${key} has "${value}". Write ${rowOf(key)}.`]
+  })
   const keys = found.map(({ cells: [key] }) => key)
   const missing = [...expected.keys()]
     .filter((key) => !keys.includes(key))
@@ -217,16 +222,26 @@ test('docs/cli.md has every command with its options', () =>
 test('docs/api.md has every error code at its status', () =>
   assertNone(codeFaults(API, '## Errors', new Map(CODES.map((code) => [code, statusOf(code)])))))
 
+test('docs/operations.md has every setting with its default and its meaning', () =>
+  assertNone(
+    differences(
+      OPERATIONS,
+      '## Configuration',
+      new Map(
+        SETTINGS.map(({ name, byDefault, meaning }) => [
+          `\`${name}\``,
+          `${byDefault ?? 'none'} | ${meaning}`,
+        ]),
+      ),
+    ),
+  ))
+
 test('docs/cli.md has every exit code', () => {
   const codes = tableIn(CLI, '## Exit codes').map(({ cells: [code] }) => Number(code))
   assert.deepEqual(codes, Object.values(EXIT), 'docs/cli.md, "Exit codes": one row for each')
 })
 
-for (const doc of [
-  API,
-  CLI,
-  ...['README.md', 'docs/operations.md', 'docs/architecture.md'].map(read),
-])
+for (const doc of [API, CLI, OPERATIONS, ...['README.md', 'docs/architecture.md'].map(read)])
   test(`${doc.file} names existing routes and commands, and their right numbers`, () =>
     assertNone([
       ...staleCounts(doc),

@@ -9,7 +9,8 @@ import { posix, win32 } from 'node:path'
 import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mailConfig } from './accounts.ts'
 import { type AssistantConfig, assistantConfig } from './assistant.ts'
 import { type DatabaseConfig, databaseConfig, databaseUrl } from './database.ts'
-import { RETENTION_NAMES, type Retention, retention } from './retention.ts'
+import { type Retention, retention } from './retention.ts'
+import { NAMED_SERVER, SETTINGS } from './settings.ts'
 import {
   type Env,
   LOOPBACK,
@@ -142,40 +143,8 @@ export interface Config {
   readonly tokenFile: string | null
 }
 
-const KNOWN = [
-  'SVC_HTTP_BIND',
-  'SVC_HTTP_PORT',
-  'SVC_STATE_DIR',
-  'SVC_ENV',
-  'SVC_BACKEND_URL',
-  'SVC_CA_FILE',
-  'SVC_ACCOUNT_BIND',
-  'SVC_ACCOUNT_PORT',
-  'SVC_PUBLIC_URL',
-  'SVC_DATABASE_URL',
-  'SVC_DATABASE_URL_FILE',
-  'SVC_DATABASE_PREPARE',
-  'SVC_DATABASE_POOL_SIZE',
-  'SVC_DATABASE_LOCK_TIMEOUT_MS',
-  'SVC_DATABASE_STATEMENT_TIMEOUT_MS',
-  'SVC_DRAIN_MS',
-  'SVC_MAIL_DIR',
-  'SVC_MAIL_FROM',
-  'SVC_SMTP_URL',
-  'SVC_MAILED_CODES',
-  'SVC_MAILED_CODES_PER_DOMAIN',
-  ...RETENTION_NAMES,
-  'SVC_ASSISTANT_URL',
-  'SVC_ASSISTANT_KEY_FILE',
-  'SVC_ASSISTANT_MODEL',
-  'SVC_KEYCHAIN',
-  'SVC_DESKTOP_NOTIFY',
-  'SVC_TOKEN_USERS',
-  'SVC_CONSOLE',
-  'SVC_LOG_LEVEL',
-  'SVC_TOKEN',
-  'SVC_TOKEN_FILE',
-]
+/** The names of all settings with a fixed name. */
+const KNOWN = SETTINGS.map(({ name }) => name).filter((name) => name !== NAMED_SERVER)
 
 type Attempt = <T>(read: () => T) => T
 

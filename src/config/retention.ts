@@ -22,8 +22,10 @@ const DAY_MS = 24 * 3_600_000
 const MOST_DAYS = 36_500
 const FOREVER = 'forever'
 
-interface Setting {
+interface RetentionSetting {
   readonly name: string
+  /** The rows, for the documents. */
+  readonly what: string
   readonly byDefault: number | null
   readonly least: number
   /** Why a lower value is not allowed. */
@@ -32,39 +34,45 @@ interface Setting {
 
 const A_DAY = 'Requests may still need rows that ended less than a day ago.'
 
-const SETTINGS: Readonly<Record<keyof Retention, Setting>> = {
+const SETTINGS: Readonly<Record<keyof Retention, RetentionSetting>> = {
   verifications: {
     name: 'SVC_RETENTION_VERIFICATIONS_DAYS',
+    what: 'verifications',
     byDefault: null,
     least: 31,
     because: 'The trust metrics count the verifications of 30 days.',
   },
   activities: {
     name: 'SVC_RETENTION_ACTIVITIES_DAYS',
+    what: 'activities of organisations',
     byDefault: null,
     least: 62,
     because: 'The alerts of organisations compare the activities of 61 days.',
   },
   invitations: {
     name: 'SVC_RETENTION_INVITATIONS_DAYS',
+    what: 'invitations that have ended',
     byDefault: 365,
     least: 1,
     because: A_DAY,
   },
   guestCodes: {
     name: 'SVC_RETENTION_GUEST_CODES_DAYS',
+    what: 'guest codes that were revoked or have expired',
     byDefault: 365,
     least: 1,
     because: A_DAY,
   },
   trustEvents: {
     name: 'SVC_RETENTION_TRUST_EVENTS_DAYS',
+    what: 'the history of trust cards',
     byDefault: null,
     least: 1,
     because: A_DAY,
   },
   sessions: {
     name: 'SVC_RETENTION_SESSIONS_DAYS',
+    what: 'sessions and tokens that have ended',
     byDefault: 90,
     least: 1,
     because: A_DAY,
@@ -73,10 +81,10 @@ const SETTINGS: Readonly<Record<keyof Retention, Setting>> = {
 
 const KINDS = Object.keys(SETTINGS) as (keyof Retention)[]
 
-/** The names of the variables. */
-export const RETENTION_NAMES: readonly string[] = KINDS.map((kind) => SETTINGS[kind].name)
+/** The settings, for the list of all settings. */
+export const RETENTION_SETTINGS: readonly RetentionSetting[] = KINDS.map((kind) => SETTINGS[kind])
 
-const made = (valueOf: (setting: Setting) => number | null): Retention =>
+const made = (valueOf: (setting: RetentionSetting) => number | null): Retention =>
   Object.freeze(
     Object.fromEntries(KINDS.map((kind) => [kind, valueOf(SETTINGS[kind])])) as Record<
       keyof Retention,
@@ -94,7 +102,7 @@ export const RETENTION_DEFAULTS: Retention = made(({ byDefault }) => byDefault)
 export const keptSince = (days: number | null, now: number): number =>
   days === null ? 0 : Math.max(0, now - days * DAY_MS)
 
-function daysIn(env: Env, { name, byDefault, least, because }: Setting): number | null {
+function daysIn(env: Env, { name, byDefault, least, because }: RetentionSetting): number | null {
   const value = read(env, name)
   if (value === null) return byDefault
   if (value === FOREVER) return null

@@ -1,0 +1,206 @@
+/**
+ * The list of all settings: the documents and the man pages are made from it or compared with it.
+ *
+ * The modules beside this one read and check the values.
+ */
+import { RETENTION_SETTINGS } from './retention.ts'
+
+export interface Setting {
+  readonly name: string
+  /** What the setting decides. Code and values are in backticks. */
+  readonly meaning: string
+  /** The value or the rule that applies if the setting is not set; null if there is none. */
+  readonly byDefault: string | null
+  /** Whether the value may contain a password, a token or a key, so that it is never shown. */
+  readonly isSecret?: true
+}
+
+/** The name under which the list has the settings with the addresses of named account servers. */
+export const NAMED_SERVER = 'SVC_ENV_<NAME>_URL'
+
+const AS_POSTGRESQL = 'as PostgreSQL is configured'
+
+export const SETTINGS: readonly Setting[] = [
+  {
+    name: 'SVC_HTTP_BIND',
+    byDefault: '`127.0.0.1`',
+    meaning: 'the address that the API listens on: a literal loopback address',
+  },
+  {
+    name: 'SVC_HTTP_PORT',
+    byDefault: '`19821`',
+    meaning: 'the port of the API. With port 0 the daemon uses any free port and prints it',
+  },
+  {
+    name: 'SVC_STATE_DIR',
+    byDefault: "`$STATE_DIRECTORY`, else the platform's state folder + `/countersign`",
+    meaning:
+      'the state folder, which contains all files of the daemon. A user without a home folder, as in many containers, must set it',
+  },
+  {
+    name: 'SVC_ENV',
+    byDefault: '`embedded`',
+    meaning:
+      'which account server to use: `embedded` (inside the daemon), or a name that `SVC_ENV_<NAME>_URL` gives an address',
+  },
+  {
+    name: NAMED_SERVER,
+    byDefault: null,
+    meaning: 'the address of the account server that `SVC_ENV=<name>` selects',
+  },
+  {
+    name: 'SVC_BACKEND_URL',
+    byDefault: 'from `SVC_ENV`',
+    meaning:
+      'the address of the account server: exactly its `SVC_PUBLIC_URL`. Must be https unless it is a loopback address',
+  },
+  {
+    name: 'SVC_CA_FILE',
+    byDefault: null,
+    meaning:
+      "a PEM file with an additional certificate authority for the account server's certificate",
+  },
+  {
+    name: 'SVC_ACCOUNT_BIND',
+    byDefault: '`127.0.0.1`',
+    meaning:
+      'the address that the account server listens on: `countersignd server` or the account server inside the daemon',
+  },
+  {
+    name: 'SVC_ACCOUNT_PORT',
+    byDefault: '`19822`',
+    meaning: 'the port of the account server',
+  },
+  {
+    name: 'SVC_PUBLIC_URL',
+    byDefault: 'from bind and port',
+    meaning: 'the address with which links begin. Must be https unless it is a loopback address',
+  },
+  {
+    name: 'SVC_DATABASE_URL',
+    byDefault: 'SQLite in the state folder',
+    meaning: "`postgres://…` for the account server's database",
+    isSecret: true,
+  },
+  {
+    name: 'SVC_DATABASE_URL_FILE',
+    byDefault: null,
+    meaning: 'a file with this URL, instead of the setting',
+  },
+  {
+    name: 'SVC_DATABASE_POOL_SIZE',
+    byDefault: '`10`',
+    meaning: 'the maximum number of connections to PostgreSQL, from 1 to 1000',
+  },
+  {
+    name: 'SVC_DATABASE_LOCK_TIMEOUT_MS',
+    byDefault: AS_POSTGRESQL,
+    meaning: 'how long a statement in PostgreSQL may wait for a lock, in milliseconds',
+  },
+  {
+    name: 'SVC_DATABASE_STATEMENT_TIMEOUT_MS',
+    byDefault: AS_POSTGRESQL,
+    meaning: 'how long a statement in PostgreSQL may take, in milliseconds',
+  },
+  {
+    name: 'SVC_DRAIN_MS',
+    byDefault: '`0`',
+    meaning:
+      'how long `countersignd server` still answers requests after the signal to stop, in milliseconds',
+  },
+  {
+    name: 'SVC_DATABASE_PREPARE',
+    byDefault: '`auto`',
+    meaning:
+      'whether PostgreSQL plans each statement once for each connection: `auto`, `on` or `off`',
+  },
+  {
+    name: 'SVC_MAIL_DIR',
+    byDefault: "the state folder's `mail/`",
+    meaning: 'the folder for outgoing mail, one `.eml` file for each mail',
+  },
+  {
+    name: 'SVC_SMTP_URL',
+    byDefault: null,
+    meaning: 'a mail relay that sends the mail instead',
+    isSecret: true,
+  },
+  {
+    name: 'SVC_MAIL_FROM',
+    byDefault: '`countersign@` and the public host',
+    meaning: 'the sender of mail',
+  },
+  {
+    name: 'SVC_MAILED_CODES',
+    byDefault: '`1000`',
+    meaning:
+      'how many mailed sign-in codes may be valid at the same time on the whole server, from 1 to 100,000',
+  },
+  {
+    name: 'SVC_MAILED_CODES_PER_DOMAIN',
+    byDefault: null,
+    meaning:
+      'how many mailed sign-in codes may be valid at the same time for all addresses of one mail domain',
+  },
+  ...RETENTION_SETTINGS.map(({ name, what, byDefault }) => ({
+    name,
+    byDefault: byDefault === null ? '`forever`' : `\`${byDefault}\``,
+    meaning: `how many days the account server keeps ${what}, or \`forever\``,
+  })),
+  {
+    name: 'SVC_ASSISTANT_URL',
+    byDefault: null,
+    meaning:
+      "the base URL of a model endpoint with an interface like OpenAI's. Without it, questions are answered from the handbook",
+    isSecret: true,
+  },
+  {
+    name: 'SVC_ASSISTANT_KEY_FILE',
+    byDefault: null,
+    meaning: "a file of mode 0600 with the endpoint's key",
+  },
+  {
+    name: 'SVC_ASSISTANT_MODEL',
+    byDefault: 'the first model that the endpoint lists',
+    meaning: 'the model that answers',
+  },
+  {
+    name: 'SVC_KEYCHAIN',
+    byDefault: '`auto`',
+    meaning:
+      "`os` (the system's keychain), `file` (a sealed file), or `auto` (the system's keychain if there is one, or else the file). The first start records the choice",
+  },
+  {
+    name: 'SVC_DESKTOP_NOTIFY',
+    byDefault: '`off`',
+    meaning:
+      '`on`: the daemon shows a notification on the desktop for what needs a person. Only on Linux',
+  },
+  {
+    name: 'SVC_TOKEN_USERS',
+    byDefault: null,
+    meaning:
+      "users who may create tokens over HTTP, in addition to root and the daemon's own user. `any` allows all users",
+  },
+  {
+    name: 'SVC_CONSOLE',
+    byDefault: '`on`',
+    meaning: '`off`: the daemon has no console for browsers, and ends the open ones',
+  },
+  {
+    name: 'SVC_LOG_LEVEL',
+    byDefault: '`info`',
+    meaning: 'the level of the log on standard error: `error`, `warn`, `info` or `debug`',
+  },
+  {
+    name: 'SVC_TOKEN',
+    byDefault: null,
+    meaning: 'a token that the command line uses instead of its own token',
+    isSecret: true,
+  },
+  {
+    name: 'SVC_TOKEN_FILE',
+    byDefault: null,
+    meaning: 'a file of mode 0600 with such a token',
+  },
+]
