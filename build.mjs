@@ -1,7 +1,7 @@
 /**
  * Bundles the program and the scripts of the public pages into dist/. Only the part that a daemon
  * needs to listen is loaded at the start. Other parts and libraries are files that are loaded at
- * first use. With --exe, also builds one executable for each platform.
+ * first use.
  */
 import { chmod, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
@@ -239,8 +239,5 @@ for (const folder of ['dist', 'dist/lib'])
   for (const name of await readdir(folder))
     if (name.endsWith('.cache') && !name.includes(programBuild)) await rm(`${folder}/${name}`)
 
-if (process.argv.includes('--exe')) {
-  const { buildExecutables } = await import('./build/executables.mjs')
-  const inputs = built.flatMap((result) => Object.keys(result?.metafile?.inputs ?? {}))
-  await buildExecutables(manifest, inputs)
-}
+/** The paths of the files in the bundles. */
+export const bundledFiles = built.flatMap((result) => Object.keys(result?.metafile?.inputs ?? {}))

