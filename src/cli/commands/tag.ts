@@ -23,7 +23,11 @@ const FIELDS = {
 
 export const tagCreate = createCommand({
   usage: '--name NAME [--color "#rrggbb"] [--json]',
-  help: 'Creates a tag, for sorting your connections. Other members of a connection do not see your tags.',
+  help: `
+Creates a tag, for sorting your connections. Other members of a connection do not see your tags.
+
+  --name NAME       the name of the tag
+  --color #rrggbb   its colour, in quotes`,
   examples: {
     'tag create --name Work --color "#0066cc"': 'create a blue tag',
   },
@@ -36,7 +40,12 @@ export const tagCreate = createCommand({
 export const tagUpdate = updateCommand({
   kind: 'tag',
   usage: 'TAG [--name NAME] [--color "#rrggbb" | --no-color] [--json]',
-  help: 'Renames a tag, or changes its colour.',
+  help: `
+Renames a tag, or changes its colour.
+
+  --name NAME       the new name
+  --color #rrggbb   the new colour, in quotes
+  --no-color        remove the colour`,
   fields: { ...FIELDS, color: eitherField(FIELDS.color, flagField('no-color', null)) },
   remedy: 'use --name, --color or --no-color.',
   work: (api, id, body) => api.tags.update({ id, body }),

@@ -6,7 +6,8 @@ import type { Command, HelpSection } from '../command.ts'
 import { COMMANDS } from '../commands.ts'
 import { SECTIONS, TOPICS } from './topics.ts'
 
-const EXIT_CODES: Readonly<Record<keyof typeof EXIT, string>> = {
+/** What each exit code means. */
+export const EXIT_TEXTS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: 'done; verified; the stamp is good',
   failed: 'failed',
   usage: 'wrong usage',
@@ -24,6 +25,18 @@ const EXIT_CODES: Readonly<Record<keyof typeof EXIT, string>> = {
   ambiguous: 'a name or the beginning of an id can mean several; the message lists them',
   interrupted: 'waiting was ended by Ctrl-C',
 }
+
+/** What the program does. */
+export const TAGLINE = 'three spoken words that prove who is on the line'
+
+/** What the option `--json` of every command does. */
+export const JSON_OPTION = 'print output that scripts can read'
+
+/** The last lines of the overview. */
+export const OVERVIEW_END = `"countersignd help COMMAND" explains a command or a group, and "countersignd help exit-codes" the exit codes.
+Every command accepts --json, to ${JSON_OPTION}. --version (-v) prints the version.
+The settings are environment variables that begin with SVC_.
+`
 
 /** The examples at the top of the overview. */
 export const FIRST_EXAMPLES: NonNullable<Command['examples']> = {
@@ -44,10 +57,11 @@ const exampleLines = (examples: NonNullable<Command['examples']>): string =>
   columns(Object.entries(examples).map(([line, what]) => [`countersignd ${line}`, `# ${what}`]))
 
 /** Returns the summary of a command or group. */
-const summaryOf = (name: string): string | undefined => COMMANDS[name]?.summary ?? TOPICS[name]
+export const summaryOf = (name: string): string | undefined =>
+  COMMANDS[name]?.summary ?? TOPICS[name]
 
 /** Returns the first words of all commands, by section. */
-function firstWords(): Map<HelpSection, readonly string[]> {
+export function firstWords(): Map<HelpSection, readonly string[]> {
   const bySection = Map.groupBy(Object.keys(COMMANDS), (name) => COMMANDS[name]!.section)
   return new Map(
     [...bySection].map(([section, names]) => [
@@ -67,22 +81,19 @@ function overview(): string {
     )
     return `${title}:\n${lines.join('')}\n`
   })
-  return `countersignd ${versionLine}: three spoken words that prove who is on the line
+  return `countersignd ${versionLine}: ${TAGLINE}
 
 Usage: countersignd <command> [options]
 
 Examples:
 ${exampleLines(FIRST_EXAMPLES)}
-${sections.join('')}"countersignd help COMMAND" explains a command or a group, and "countersignd help exit-codes" the exit codes.
-Every command accepts --json, for output that scripts can read. --version (-v) prints the version.
-The settings are environment variables that begin with SVC_.
-`
+${sections.join('')}${OVERVIEW_END}`
 }
 
 const exitCodes = (): string =>
   `Exit codes:\n${Object.entries(EXIT)
     .map(
-      ([name, code]) => ` ${String(code).padStart(3)}  ${EXIT_CODES[name as keyof typeof EXIT]}\n`,
+      ([name, code]) => ` ${String(code).padStart(3)}  ${EXIT_TEXTS[name as keyof typeof EXIT]}\n`,
     )
     .join('')}`
 

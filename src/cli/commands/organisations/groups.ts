@@ -27,7 +27,11 @@ const FIELDS = { name: textField('name'), description: textField('description') 
 
 export const groupCreate = createCommand({
   usage: '--name NAME [--description TEXT] [--json]',
-  help: 'Creates a group in the current organisation. Only owners and admins can do this.',
+  help: `
+Creates a group in the current organisation. Only owners and admins can do this.
+
+  --name NAME          the name of the group
+  --description TEXT   what the group is for`,
   examples: {
     'org group create --name Support': 'create a group',
   },
@@ -40,7 +44,12 @@ export const groupCreate = createCommand({
 export const groupUpdate = updateCommand({
   kind: 'group',
   usage: 'GROUP [--name NAME] [--description TEXT | --no-description] [--json]',
-  help: 'Renames a group, or changes its description.',
+  help: `
+Renames a group, or changes its description.
+
+  --name NAME          the new name
+  --description TEXT   the new description
+  --no-description     remove the description`,
   fields: {
     ...FIELDS,
     description: eitherField(FIELDS.description, flagField('no-description', null)),
