@@ -1,9 +1,10 @@
 /** Signed structures with one member of another value, as JSON that no honest program writes. */
 import { sign } from 'node:crypto'
-import { base64url, utf8 } from '../second/bytes.ts'
+import { base64url, fromBase64url, utf8 } from '../second/bytes.ts'
 import { idText } from '../second/ids.ts'
 import { thumbprint } from '../second/jws.ts'
 import type { Random } from '../second/random.ts'
+import { mutated } from '../second/rounds.ts'
 import { type KeyPair, payloadOf } from '../second/signing.ts'
 
 /** Values as JSON that most members do not have. */
@@ -44,7 +45,7 @@ const VALUES = (of: Random) => [
 ]
 
 /** Returns the object as JSON, with a member of another value, removed, doubled or added. */
-function changedJson(of: Random, object: Readonly<Record<string, unknown>>): string {
+export function changedJson(of: Random, object: Readonly<Record<string, unknown>>): string {
   const members = Object.entries(object).map(
     ([name, value]) => [JSON.stringify(name), JSON.stringify(value)] as const,
   )
@@ -63,10 +64,17 @@ function changedJson(of: Random, object: Readonly<Record<string, unknown>>): str
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && Object.keys(value).length > 0
 
-/** Returns a structure with a changed payload, signed again. */
+/**
+ * Returns a structure with a changed payload or header, signed again, or with a character of its
+ * text changed.
+ */
 export function changedStructure(of: Random, jws: string, typ: string, signer: KeyPair): string {
-  const payload = changedJson(of, payloadOf(jws))
-  const header = JSON.stringify({ alg: 'Ed25519', typ, kid: thumbprint(signer.publicKey) })
+  const kind = of.below(6)
+  if (kind === 0) return mutated(of, jws, 1)
+  const members = { alg: 'Ed25519', typ, kid: thumbprint(signer.publicKey) }
+  const header = kind === 1 ? changedJson(of, members) : JSON.stringify(members)
+  const text = new TextDecoder().decode(fromBase64url(jws.split('.')[1]!))
+  const payload = kind === 1 ? text : changedJson(of, payloadOf(jws))
   const input = [header, payload].map((part) => base64url(utf8(part))).join('.')
   return `${input}.${base64url(new Uint8Array(sign(null, Buffer.from(input), signer.secret)))}`
 }

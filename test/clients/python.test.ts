@@ -3,6 +3,7 @@
  * Both differ in language and libraries: in JSON, in Unicode, and in the arithmetic of curves.
  */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { sign } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { initiate } from '../../src/crypto/cpace.ts'
@@ -21,6 +22,7 @@ import { checkToken } from '../../src/crypto/token.ts'
 import { parseWords } from '../../src/crypto/words.ts'
 import { type Bytes, hex, utf8 } from '../second/bytes.ts'
 import { verdictOf } from '../second/compare.ts'
+import { lacking } from '../installed.ts'
 import { L, littleEndian, mod, toLittleEndian } from '../second/edwards.ts'
 import { idText, type Prefix } from '../second/ids.ts'
 import { again, type Random, random } from '../second/random.ts'
@@ -28,7 +30,7 @@ import { flipped, mutated, randomWindow } from '../second/rounds.ts'
 import { newKeyPair } from '../second/signing.ts'
 import { randomJson, randomText } from '../second/texts.ts'
 import { indicesOf, LIST, wordsOf } from '../second/words.ts'
-import { answersTo, Comparison, lacksPython, runPython } from './python.ts'
+import { answersTo, Comparison, FOLDER, lacksPython, runPython } from './python.ts'
 
 const skip = lacksPython()
 
@@ -77,6 +79,11 @@ describe('the verifier in Python', { skip }, () => {
       }
     }
     assert.ok(compared > 30_000, `${compared} characters`)
+  })
+
+  test('its types hold', { skip: lacking('mypy') }, () => {
+    const { status, stdout } = spawnSync('mypy', { cwd: FOLDER, encoding: 'utf8' })
+    assert.equal(status, 0, stdout)
   })
 
   test('its own tests pass, with every case of the test kits', async (t) => {

@@ -10,7 +10,7 @@ import { again } from '../second/random.ts'
 
 /** The package python3-cryptography is for this Python; another one in PATH may not have it. */
 const PYTHON = '/usr/bin/python3'
-const FOLDER = join(ROOT, 'clients/python')
+export const FOLDER = join(ROOT, 'clients/python')
 
 /** Returns why the tests are skipped; false if they can run. */
 export const lacksPython = (): string | false => {

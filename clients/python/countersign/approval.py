@@ -65,9 +65,7 @@ def typed_fits(t: bytes, side: str, typed: str) -> bool:
     return same_words(parse_words(typed, 4), shown[:4] if side == "O" else shown[4:])
 
 
-def check_own(
-    newcomer: Newcomer, entries: Sequence[str], seen: Place
-) -> tuple[KeyLog, int]:
+def check_own(newcomer: Newcomer, entries: Sequence[str], seen: Place) -> tuple[KeyLog, int]:
     """Checks the log that N gets, and returns it with the place of N's own entry.
 
     Raises the reasons of a key log, and `not_in_log`, `own_keys_differ`, `added_before`,

@@ -20,11 +20,16 @@ class Entry(Protocol):
     """What both kinds of entries have."""
 
     @property
-    def jws(self) -> Jws: ...
+    def jws(self) -> Jws:
+        ...
+
     @property
-    def seq(self) -> int: ...
+    def seq(self) -> int:
+        ...
+
     @property
-    def prev(self) -> bytes: ...
+    def prev(self) -> bytes:
+        ...
 
 
 E = TypeVar("E", bound=Entry)

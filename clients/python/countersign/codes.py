@@ -26,9 +26,7 @@ def hkdf(key: bytes, salt: bytes, info: bytes) -> bytes:
     return HKDF(algorithm=SHA256(), length=32, salt=salt, info=info).derive(key)
 
 
-def code_key(
-    kind: str, key: bytes, subject: bytes, epoch: int = 1, head: bytes = ZEROS
-) -> bytes:
+def code_key(kind: str, key: bytes, subject: bytes, epoch: int = 1, head: bytes = ZEROS) -> bytes:
     """Returns `kc` of a secret; `epoch` and `head` are those of a connection."""
     return hkdf(key, subject, label(kind) + u32(epoch) + head)
 

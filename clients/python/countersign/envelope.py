@@ -90,9 +90,7 @@ def check_envelope(envelope: Envelope, newest: Epoch, recipient: str) -> None:
     need(envelope.recipient == recipient, "wrong_recipient")
 
 
-def open_envelope(
-    text: str, newest: Epoch, recipient: str, held: Mapping[bytes, bytes]
-) -> bytes:
+def open_envelope(text: str, newest: Epoch, recipient: str, held: Mapping[bytes, bytes]) -> bytes:
     """Returns K. `held` are decapsulation keys by the ids of their sealing keys.
 
     Raises NoMlKem where `cryptography` cannot open it; all checks before that are made.

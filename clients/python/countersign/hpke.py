@@ -21,7 +21,9 @@ def open_sealed(key: SealKey, enc: bytes, info: bytes, ciphertext: bytes) -> byt
     """Returns the plaintext of one message with an empty aad (`open_failed`)."""
     try:
         secret = _extract(decapsulate(key, enc), b"secret", b"")
-        context = _MODE_BASE + _extract(b"", b"psk_id_hash", b"") + _extract(b"", b"info_hash", info)
+        context = (
+            _MODE_BASE + _extract(b"", b"psk_id_hash", b"") + _extract(b"", b"info_hash", info)
+        )
         aead = AESGCM(_expand(secret, b"key", context, 32))
         return aead.decrypt(_expand(secret, b"base_nonce", context, 12), ciphertext, None)
     except (InvalidTag, ValueError):

@@ -24,6 +24,7 @@ from .key_log_entry import KeyLogEntry, read_key_log_entry
 from .members import Place, PublicKeys
 from .refused import Refused, need
 
+
 @dataclass(frozen=True)
 class Device:
     """A device of a key log."""
@@ -146,10 +147,10 @@ def _apply(state: _State, entry: KeyLogEntry) -> _State:
 
 
 def _start(state: _State, entry: KeyLogEntry) -> _State:
-    need(entry.by == entry.device, "seq0_not_self_signed")
     keys, salt = entry.keys, entry.salt
     assert keys is not None and salt is not None
-    need(entry.jws.kid == thumbprint(keys.sign), "seq0_not_self_signed")
+    is_own = entry.by == entry.device and entry.jws.kid == thumbprint(keys.sign)
+    need(is_own, "seq0_not_self_signed")
     check_signature(entry.jws, keys.sign)
     need(account_of(keys, salt) == state.account, "account_mismatch")
     return _join(replace(state, generations=(Generation(0, None),)), entry)
@@ -214,7 +215,8 @@ def _recovery(state: _State, entry: KeyLogEntry) -> _State:
 def _reset(state: _State, entry: KeyLogEntry) -> _State:
     keys, device = entry.keys, entry.device
     assert keys is not None and device is not None
-    need(entry.by == device, "reset_not_self_signed")
+    is_own = entry.by == device and entry.jws.kid == thumbprint(keys.sign)
+    need(is_own, "reset_not_self_signed")
     check_signature(entry.jws, keys.sign)
     need(len(state.generations) < MOST, "log_full", "the log has its last generation")
     key = _recovery_key_of(state, entry, id_bytes(DEVICE, device), keys)

@@ -91,9 +91,7 @@ def unconfirmed(roster: Roster, logs: KeyLogs) -> list[str]:
     return [
         seat.account
         for seat in roster.seats
-        if not logs[seat.account].is_linked(
-            seat.generation, len(logs[seat.account].generations)
-        )
+        if not logs[seat.account].is_linked(seat.generation, len(logs[seat.account].generations))
     ]
 
 

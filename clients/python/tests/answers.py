@@ -14,12 +14,15 @@ from typing import Any
 from countersign import approval, codes, cpace, names, recovery, safety_number, words
 from countersign.account import account_of
 from countersign.ed25519 import verifies
+from countersign.encoding import from_base64url
+from countersign.envelope import Epoch, open_envelope
 from countersign.ids import id_bytes
 from countersign.key_log import KeyLog, verify_key_log
 from countersign.members import Place, PublicKeys, public_key
 from countersign.profile import newer, verify_profile
 from countersign.refused import Refused
 from countersign.roster import verify_roster
+from countersign.seal_key import NoMlKem
 from countersign.stamp import Content, verify_stamp
 from countersign.stamp_file import ordinary_json, read_stamp_file
 from countersign.strict_json import Json, parse_json
@@ -126,6 +129,21 @@ def _profile(of: Question) -> object:
     return [profile.device, profile.n, profile.name]
 
 
+def _envelope(of: Question) -> object:
+    newest = of["newest"]
+    epoch = Epoch(
+        newest["connection"],
+        newest["epoch"],
+        bytes.fromhex(newest["head"]),
+        from_base64url(newest["kCommit"]),
+    )
+    held = {from_base64url(kid): bytes.fromhex(key) for kid, key in of["held"].items()}
+    try:
+        return open_envelope(of["envelope"], epoch, of["recipient"], held).hex()
+    except NoMlKem:
+        raise Refused("no_ml_kem") from None
+
+
 def _stamp(of: Question) -> object:
     file = read_stamp_file(of["file"].encode("utf-8"))
     content = None
@@ -141,6 +159,7 @@ ANSWERS: Mapping[str, Callable[[Question], object]] = {
     "approval": _approval,
     "characters": _characters,
     "code": _code,
+    "envelope": _envelope,
     "first contact": _first_contact,
     "id": lambda of: id_bytes(of["prefix"], of["text"]).hex(),
     "json": _json,

@@ -183,9 +183,7 @@ def _reveal(case: Case, _: Case) -> Found:
 
 
 def _own_check(case: Case, _: Case) -> Found:
-    newcomer = approval.Newcomer(
-        case["account"], case["device"], members.public_keys(case["keys"])
-    )
+    newcomer = approval.Newcomer(case["account"], case["device"], members.public_keys(case["keys"]))
     seen = place_of(case["seen"])
     assert seen is not None
     return {"seq": approval.check_own(newcomer, case["entries"], seen)[1]}
@@ -256,8 +254,7 @@ def _envelope(case: Case, file: Case) -> Found:
         from_base64url(newest["k_commit"]),
     )
     held = {
-        from_base64url(key["kid"]): _hex(key, "decapsulation_key")
-        for key in case["recipient_keys"]
+        from_base64url(key["kid"]): _hex(key, "decapsulation_key") for key in case["recipient_keys"]
     }
     if "reason" not in case:
         # This needs no ML-KEM.
