@@ -51,7 +51,7 @@ const ASKED: Readonly<Record<string, readonly [number, Ask]>> = {
   papers: [100, askPaper],
   signatures: [100, askSignature],
   'safety numbers': [5, askSafetyNumber],
-  'first contacts': [10, askFirstContact],
+  'first contacts': [4, askFirstContact],
 }
 
 describe('the verifier in Python', { skip }, () => {
