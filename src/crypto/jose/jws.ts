@@ -50,11 +50,14 @@ export function parseCompact(text: string): Compact {
   const [header = '', payload = '', signature = ''] = parts
   const whole = parts.length === 3 && header !== '' && payload !== ''
   requireThat(whole, 'malformed', 'not a compact JWS')
+  // Section 11: base64url of all parts, then JSON.
+  const [headerBytes, payloadBytes] = [decodeBase64url(header), decodeBase64url(payload)]
+  const signatureBytes = decodeBase64url(signature)
   return {
-    header: parseJson(decodeBase64url(header)),
-    payload: parseJson(decodeBase64url(payload)),
+    header: parseJson(headerBytes),
+    payload: parseJson(payloadBytes),
     signingInput: utf8ToBytes(`${header}.${payload}`),
-    signature: decodeBase64url(signature),
+    signature: signatureBytes,
   }
 }
 
