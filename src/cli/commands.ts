@@ -57,6 +57,9 @@ export const COMMANDS: Commands = {
       'Print the service definition for systemd, launchd or Windows',
     ],
   }),
+  ...from('run', () => import('./commands/upgrade.ts'), {
+    upgrade: ['upgradeCommand', 'Check a download before it replaces this program'],
+  }),
   completion: {
     section: 'run',
     summary: 'Print a completion script for a shell',

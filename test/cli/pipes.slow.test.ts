@@ -65,6 +65,7 @@ const CALLS: Readonly<Record<string, readonly string[] | string>> = {
   rotate: [`con_${ID}`],
   stamp: [FILE],
   'stamp verify': [FILE, FILE],
+  upgrade: ['--check', FILE],
 }
 
 describe('every command with --json', () => {

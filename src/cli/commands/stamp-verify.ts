@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { timeAt } from '../../api/fields.ts'
 import type { Config } from '../../config/config.ts'
 import { isLinked } from '../../crypto/logs/generations.ts'
+import { completeLog } from '../../crypto/logs/key-log.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import { readFacts } from '../../device/identity/identity.ts'
 import {
@@ -14,6 +15,8 @@ import {
   type StampSigner,
 } from '../../device/identity/stamp-check.ts'
 import { EXIT } from '../../errors.ts'
+import { RELEASE_KEY } from '../../releases/release-key.ts'
+import { isByReleaseKey } from '../../releases/signed-sums.ts'
 import { logRows } from '../../state/logs.ts'
 import { metaRows } from '../../state/meta.ts'
 import { STATE_VERSIONS } from '../../state/migrations.ts'
@@ -38,6 +41,18 @@ interface FolderMemory extends StampMemory {
 const nothing = (missing: string): FolderMemory => ({
   missing,
   ...stampMemoryOf(null, { read: () => [] }, null),
+})
+
+/**
+ * Returns data that also contains the release key, whose key log may be longer than the stored one.
+ */
+const withReleaseKey = (memory: StampMemory): StampMemory => ({
+  ...memory,
+  keyLog(account) {
+    const stored = memory.keyLog(account)
+    if (account !== RELEASE_KEY?.account) return stored
+    return completeLog(account, stored, RELEASE_KEY.key_log)
+  },
 })
 
 const versionOf = (db: DatabaseSync) =>
@@ -96,10 +111,17 @@ function rootGiven(text: string | boolean | undefined): string | null {
   )
 }
 
-const SIGNER: Readonly<Record<StampSigner, string>> = {
+/** Returns why the signer is known; `release` for the release key in this program. */
+function signerOf({ signer, facts }: CheckedStamp): StampSigner | 'release' {
+  const isRelease = RELEASE_KEY !== null && isByReleaseKey(RELEASE_KEY, facts)
+  return signer === 'remembered' && isRelease ? 'release' : signer
+}
+
+const SIGNER: Readonly<Record<ReturnType<typeof signerOf>, string>> = {
   root: 'known by the given root',
   own: 'the account of this device',
   remembered: 'known to this device',
+  release: 'the release key of Countersign, which this program contains',
   unknown: 'unknown to this device',
 }
 
@@ -113,10 +135,11 @@ const ANEW =
   'All devices of this account were once replaced without its recovery key. Make sure that the account still belongs to the same person.'
 const RECOVERED = 'All devices of this account were once replaced with its recovery key.'
 
-function linesOf({ facts, signer, receipt }: CheckedStamp, receivedAt: string | null): string[] {
+function linesOf(checked: CheckedStamp, receivedAt: string | null): string[] {
+  const { facts, receipt } = checked
   const { payload, device, keyLog, generation, root, assurance } = facts
   return [
-    `account      ${payload.iss} (${SIGNER[signer]})`,
+    `account      ${payload.iss} (${SIGNER[signerOf(checked)]})`,
     `root         ${hex(root.hash)}`,
     `device       ${device}`,
     `signed at    ${timeAt(payload.iat * 1000)} (as the signer claims)`,
@@ -147,7 +170,8 @@ and uses no server.
 The root identifies the signer. It is the SHA-256 of the first entry in the key log of the signer. If the account of
 the signer was reset, it is the SHA-256 of the entry of the latest reset. A stamp is good if its signature matches
 and its root is known. A root is known if it is the one that you give with --root, or one that this device stores:
-the device stores the roots of your own account, of your contacts and of the people that you follow. If the key log
+the device stores the roots of your own account, of your contacts and of the people that you follow. It also knows the
+release key of Countersign, if this program contains one. If the key log
 in the stamp contradicts the stored key log, the stamp is rejected. If the key log in the stamp ends earlier, the
 stored key log completes it.
 
@@ -175,7 +199,7 @@ unknown.`,
     }
     return withMemory(config(), async (memory) => {
       try {
-        const checked = await checkedStamp(file, { content, ...of }, memory)
+        const checked = await checkedStamp(file, { content, ...of }, withReleaseKey(memory))
         const { facts, signer, receipt } = checked
         const { payload, device, words } = facts
         const isKnown = signer !== 'unknown'
@@ -185,7 +209,7 @@ unknown.`,
             valid: isKnown,
             conclusive: isKnown,
             ...(isKnown ? {} : { reason: 'signer_unknown' }),
-            signer,
+            signer: signerOf(checked),
             account_id: payload.iss,
             root: hex(facts.root.hash),
             began_anew: facts.generation > 1,

@@ -31,20 +31,22 @@ async function readMembers(path: string): Promise<Record<string, unknown>> {
   }
 }
 
-const noStamp = (path: string) =>
-  new UsageError(`"${path}" is not a stamp. Usage: countersignd stamp verify FILE STAMP`)
-
 /**
  * Reads a stamp file, or an answer of POST /api/v1/stamp, which contains the same members.
+ * @param remedy the last sentence of the error about another file
  * @throws UsageError
  */
-export async function readStampFile(path: string): Promise<StampFile> {
+export async function readStampFile(
+  path: string,
+  remedy = 'Usage: countersignd stamp verify FILE STAMP',
+): Promise<StampFile> {
+  const noStamp = () => new UsageError(`"${path}" is not a stamp. ${remedy}`)
   const { stamp, key_log: keyLog, receipt } = await readMembers(path)
   const isLog = Array.isArray(keyLog) && keyLog.every((entry) => typeof entry === 'string')
-  if (typeof stamp !== 'string' || !isLog) throw noStamp(path)
+  if (typeof stamp !== 'string' || !isLog) throw noStamp()
   // The API returns null if the account server did not give a receipt.
   const given = receipt ?? undefined
-  if (given !== undefined && typeof given !== 'string') throw noStamp(path)
+  if (given !== undefined && typeof given !== 'string') throw noStamp()
   return {
     stamp,
     key_log: keyLog as string[],
