@@ -65,6 +65,8 @@ export type CommandOptions = Readonly<
     string,
     ParseArgsOptionDescriptor & {
       readonly takes?: Reference
+      /** The words that the value has, separated by commas, for completion. */
+      readonly words?: readonly string[]
       /** The field of the request that the option sets (default: the field with its name). */
       readonly sets?: string
     }

@@ -12,7 +12,7 @@ import type { Ask } from '../api/tools/call.ts'
 import { type ChangeStream, newNotices, openChanges } from '../api/tools/notices.ts'
 import { narrowed } from '../api/tools/resources.ts'
 import type { Server, StdioServerTransport } from '../api/tools/sdk.ts'
-import { AT_RESOURCE, knownResource } from '../api/tools/server.ts'
+import { AT_RESOURCE, requireResource } from '../api/tools/server.ts'
 
 /** The shortest and the longest time before the daemon is asked again, in milliseconds. */
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [1000, 30_000]
@@ -92,7 +92,7 @@ export function newMcpSubscriptions(ask: Ask): McpSubscriptions {
       }
       if (era === 'modern') return server
       server.setRequestHandler('resources/subscribe', AT_RESOURCE, async ({ uri }) => {
-        knownResource(uri)
+        requireResource(uri)
         add(uri)
         return {}
       })

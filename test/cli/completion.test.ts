@@ -8,7 +8,12 @@ import { join } from 'node:path'
 import { type TestContext, before, describe, it } from 'node:test'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import type { Command } from '../../src/cli/command.ts'
-import { type CompletionPoint, placesOf, usageOf } from '../../src/cli/completion/places.ts'
+import {
+  type CompletionPoint,
+  placesOf,
+  usageOf,
+  wordsOf,
+} from '../../src/cli/completion/places.ts'
 import { EXIT } from '../../src/errors.ts'
 import { exec } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
@@ -18,8 +23,13 @@ import { terminal } from './terminal.ts'
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const
 const FILES = ['a note.txt', 'folder']
 
-/** Removes what shells add to an offer: a folder’s slash, and quotes. */
-const plain = (text: string) => text.replace(/\/$/, '').replaceAll('\\', '').replaceAll("'", '')
+/** Removes what shells add to an offer: a folder’s slash, the words before a comma, and quotes. */
+const plain = (text: string) =>
+  text
+    .replace(/\/$/, '')
+    .replace(/^[a-z,]+,/, '')
+    .replaceAll('\\', '')
+    .replaceAll("'", '')
 
 /** What the stub of the program prints. */
 const NAMES = ['$(touch ./ran)', 'A B', 'Mum', "D'Arcy & Söhne", 'x;touch ran']
@@ -65,9 +75,14 @@ const cases: [line: string, all: string[] | { some: string[]; not: string[] }][]
   ['countersignd connection list --tag=Mu', ['Mum']],
   ['countersignd connection role Mum ', { some: ['owner', 'Mum'], not: [] }],
   ['countersignd guest list ', []],
+  ['countersignd mcp --tools ', { some: ['all', 'common', 'verify'], not: FILES }],
+  ['countersignd mcp --tools gu', ['guests']],
+  ['countersignd mcp --tools verify,gu', ['guests']],
+  ['countersignd mcp --tools=common,verify,o', ['org']],
   // Completion runs neither typed text nor a name.
   ['countersignd $(touch$IFS./ran) ', []],
   ['countersignd tag assign $(touch$IFS./ran) Mu', ['Mum']],
+  ['countersignd mcp --tools $(touch$IFS./ran),gu', { some: [], not: ['all'] }],
 ]
 
 const shells: Record<'bash' | 'zsh' | 'fish', Shell> = { bash, zsh, fish }
@@ -205,6 +220,11 @@ describe('parsing a usage line', () => {
     ],
     ['--org ID|NAME [--tag ID]…', { org: text, tag: text }, { '--org': 'other', '--tag': 'other' }],
     ['[--expires-in 30d]', { 'expires-in': text }, { '--expires-in': 'other' }],
+    [
+      '[--tools SET[,SET…]] [--json]',
+      { tools: { ...text, words: ['a', 'b'] } },
+      { '--tools': { among: ['a', 'b'] } },
+    ],
     ['[--json]', { hidden: text }, {}],
   ]
   for (const [usage, options, expected] of described)
@@ -249,7 +269,7 @@ describe('the places of completion', () => {
 
   it('offer only words that need no quotes in any shell', () => {
     for (const { next, options, words } of places) {
-      const values = options.flatMap(({ value }) => (value instanceof Array ? value : []))
+      const values = options.flatMap(({ value }) => (value === null ? [] : wordsOf(value)))
       const names = options.map(({ name }) => name)
       for (const word of [...next.map((it) => it.word), ...names, ...words, ...values])
         assert.match(word, /^[a-z0-9-]+$/)

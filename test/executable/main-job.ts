@@ -107,7 +107,7 @@ export async function speaking(t: TestContext, executable: string): Promise<void
     // The daemon rejects root like any other user, so the client runs as the same user.
     new StdioClientTransport(
       stage.user.uid === undefined
-        ? { command, args: [...args, 'mcp'], env: stage.env, stderr: 'ignore' }
+        ? { command, args: [...args, 'mcp', '--tools', 'all'], env: stage.env, stderr: 'ignore' }
         : {
             command: 'setpriv',
             args: [
@@ -117,6 +117,8 @@ export async function speaking(t: TestContext, executable: string): Promise<void
               command,
               ...args,
               'mcp',
+              '--tools',
+              'all',
             ],
             env: stage.env,
             stderr: 'ignore',

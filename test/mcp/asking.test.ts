@@ -36,7 +36,8 @@ async function asking(
   const { ask, close } = askingDaemon({ stateDir: dir, system: null }, scope, () => token ?? null)
   t.after(close)
   const reported: string[] = []
-  const server = serverFor(ask, (tool, { code }) => reported.push(`${tool}: ${code}`), false)
+  const options = { canSubscribe: false, sets: 'all', toChoose: () => '' }
+  const server = serverFor(ask, (tool, { code }) => reported.push(`${tool}: ${code}`), options)
   const [own, theirs] = InMemoryTransport.createLinkedPair()
   await server.connect(own)
   return { client: await connected(t, theirs, '2025-11-25'), daemon, reported, close }

@@ -87,7 +87,7 @@ it('a daemon loads each at the first request that needs it, and countersignd mcp
   const listed = await client.listTools()
   assert.deepEqual(loadedFiles(), ['texts.cjs', 'mcp.cjs'])
 
-  const command = { command: process.execPath, args: [program, 'mcp'] }
+  const command = { command: process.execPath, args: [program, 'mcp', '--tools', 'all'] }
   const env = environment(stateDir) as Record<string, string>
   const other = await connected(t, new StdioClientTransport({ ...command, env, stderr: 'ignore' }))
   assert.deepEqual(await other.listTools(), listed)

@@ -39,10 +39,11 @@ const withStatus = (found: Record<string, Check[]>, status: Check['status']) =>
     .filter((name) => found[name]?.some((check) => check.status === status))
     .toSorted()
 
-/** Scenarios that need only the protocol, some tools and some resources. */
+/** Scenarios that need only the protocol, some tools, resources and prompts. */
 const WITHOUT_FIXTURES = [
   'dns-rebinding-protection',
   'ping',
+  'prompts-list',
   'resources-list',
   'server-initialize',
   'tools-list',

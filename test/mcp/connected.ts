@@ -28,15 +28,24 @@ export async function connected(
   return client
 }
 
-/** Creates a transport to `countersignd mcp` over a state folder. */
+/**
+ * Creates a transport to `countersignd mcp` over a state folder.
+ * @param tools the sets of tools; null for the default of the command
+ */
 export const overStdio = (
   stateDir: string,
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
+  tools: string | null = 'all',
 ): Transport =>
   new StdioClientTransport({
     command: process.execPath,
-    args: [join(ROOT, 'src/main.ts'), 'mcp', ...args],
+    args: [
+      join(ROOT, 'src/main.ts'),
+      'mcp',
+      ...(tools === null ? [] : ['--tools', tools]),
+      ...args,
+    ],
     env: environment(stateDir, env) as Record<string, string>,
     stderr: 'ignore',
   })

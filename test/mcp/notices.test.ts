@@ -12,6 +12,7 @@ import { spoken } from './speaking.ts'
 
 const URIS = listedResources.map(({ uri }) => uri)
 const [EVENTS = '', CONNECTIONS = ''] = URIS
+const STATUS = 'countersign://status'
 const SECOND_MS = 1000
 
 /** Lets time pass, and what then happens. */
@@ -104,13 +105,14 @@ describe('a client that does not read its stream', () => {
   })
 })
 
-it('each event of a resource concerns that resource, and all concern the events', () => {
+it('each event of a resource concerns that resource, or the status, and all concern the events', () => {
   for (const type of EVENT_TYPES) {
     const [first, ...more] = changedBy(type)
     assert.equal(first, EVENTS)
-    assert(more.length <= 1, type)
+    assert(more.filter((uri) => uri !== STATUS).length <= 1, type)
   }
   assert.deepEqual(changedBy('member.left'), [EVENTS, CONNECTIONS])
-  assert.deepEqual(changedBy('sync.done'), [EVENTS])
+  assert.deepEqual(changedBy('sync.done'), [EVENTS, STATUS])
+  assert.deepEqual(changedBy('stamp.created'), [EVENTS])
   for (const mark of ['gap', 'overflow']) assert.deepEqual(changedBy(mark), URIS)
 })

@@ -125,7 +125,7 @@ it('the client of the first SDK lists and calls tools of countersignd mcp', asyn
   const dir = freshFolder(t)
   await daemonAt(t, dir)
   const env = environment(dir) as Record<string, string>
-  const client = await firstSdkOverStdio(t, [MAIN, 'mcp'], env)
+  const client = await firstSdkOverStdio(t, [MAIN, 'mcp', '--tools', 'all'], env)
   const { tools } = await client.listTools()
   assert.deepEqual(
     tools.map(({ name }) => name),

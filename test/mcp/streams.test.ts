@@ -20,11 +20,15 @@ const MAIN = join(ROOT, 'src/main.ts')
 
 /** Starts `countersignd mcp` as a process with functions to read its lines one by one. */
 function raw(t: TestContext, stateDir: string) {
-  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [MAIN, 'mcp'], {
-    env: environment(stateDir),
-    timeout: TEST_LIMIT_MS,
-    killSignal: 'SIGKILL',
-  })
+  const child: ChildProcessWithoutNullStreams = spawn(
+    process.execPath,
+    [MAIN, 'mcp', '--tools', 'all'],
+    {
+      env: environment(stateDir),
+      timeout: TEST_LIMIT_MS,
+      killSignal: 'SIGKILL',
+    },
+  )
   t.after(() => child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const closed = once(child, 'close') as Promise<[number | null, string | null]>

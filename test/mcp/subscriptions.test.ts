@@ -15,7 +15,7 @@ const [EVENTS, CONNECTIONS, GUEST_CODES] = [
   'countersign://connections',
   'countersign://guest-codes',
 ]
-const NAMES = ['events', 'connections', 'guest-codes', 'invitations', 'notifications']
+const NAMES = ['events', 'connections', 'guest-codes', 'invitations', 'notifications', 'status']
 const ROUTES: readonly (readonly [uri: string, path: string])[] = [
   [CONNECTIONS, '/api/v1/connections'],
   ['countersign://invitations', '/api/v1/invitations'],
@@ -65,12 +65,70 @@ describe('resources', () => {
           resources.map(({ name }) => name),
           NAMES,
         )
-        assert.deepEqual((await client.listResourceTemplates()).resourceTemplates, [])
+        const { resourceTemplates } = await client.listResourceTemplates()
+        assert.deepEqual(
+          resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+          ['countersign://connections/{connection}'],
+        )
         for (const [uri, route] of ROUTES) {
           const { json } = await daemon.request('GET', route, { token })
           assert.deepEqual(await read(client, uri), json, uri)
         }
       })
+
+  it('guest codes: without the words of this minute, which the tool returns', async (t) => {
+    await guestCode()
+    const client = await clientOf(t, await daemon.token('read'))
+    const { structuredContent } = await client.callTool({ name: 'guest_codes_list', arguments: {} })
+    const { items } = structuredContent as { items: { code: unknown }[] }
+    assert(items.length > 0 && items.every(({ code }) => code !== null))
+    const got = (await read(client, GUEST_CODES)) as { items: object[] }
+    assert.equal(got.items.length, items.length)
+    for (const [at, guest] of got.items.entries()) {
+      assert(!('code' in guest))
+      assert.deepEqual({ ...guest, code: items[at]?.code }, items[at])
+    }
+  })
+
+  it('the status, of the signed-in device', async (t) => {
+    const client = await clientOf(t, await daemon.token('read'))
+    const { authenticated } = (await read(client, 'countersign://status')) as {
+      authenticated: boolean
+    }
+    assert.equal(authenticated, true)
+  })
+
+  it('a connection, by its name or id; the clients may not store it', async (t) => {
+    const name = 'Mum & Dad/50%'
+    const { id } = await asOwner<{ id: string }>(daemon, 'POST', '/api/v1/connections', { name })
+    const token = await daemon.token('read')
+    const client = await clientOf(t, token)
+    const { json } = await daemon.request('GET', `/api/v1/connections/${id}`, { token })
+    for (const named of [name, name.toUpperCase(), id])
+      assert.deepEqual(await read(client, `${CONNECTIONS}/${encodeURIComponent(named)}`), json)
+    const { reply } = await speak(daemon.address, token, 'modern', {
+      method: 'resources/read',
+      params: { uri: `${CONNECTIONS}/${id}` },
+    })
+    const { ttlMs, cacheScope } = reply.result as Record<string, unknown>
+    assert.deepEqual([ttlMs, cacheScope], [0, 'private'])
+  })
+
+  const faults: [address: string, code: number, error?: string][] = [
+    ['countersign://connections/no-one', -32600, 'not_found'],
+    ['countersign://connections/%', -32602],
+    ['countersign://connections/a/b', -32602],
+    ['countersign://connections/', -32602],
+  ]
+  for (const [uri, expected, refused] of faults)
+    it(`${uri} is ${expected}`, async (t) => {
+      const client = await clientOf(t, await daemon.token('read'))
+      await assert.rejects(client.readResource({ uri }), (error: Error) => {
+        const { code, data } = error as Error & { code?: number; data?: { error?: string } }
+        assert.deepEqual([code, data?.error], [expected, refused])
+        return true
+      })
+    })
 
   it('events: those of the last hour, and the place with which to continue', async (t) => {
     await asOwner(daemon, 'POST', '/api/v1/sync')

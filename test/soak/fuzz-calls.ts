@@ -34,6 +34,27 @@ const MESSAGES: Arbitrary<unknown> = fc.oneof(
     {
       jsonrpc: '2.0',
       id: 1,
+      method: 'resources/read',
+      params: { uri: 'countersign://connections/Mum' },
+    },
+    {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'prompts/get',
+      params: { name: 'verify_caller', arguments: { name: 'Mum' } },
+    },
+    {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'completion/complete',
+      params: {
+        ref: { type: 'ref/prompt', name: 'verify_caller' },
+        argument: { name: 'name', value: 'M' },
+      },
+    },
+    {
+      jsonrpc: '2.0',
+      id: 1,
       method: 'initialize',
       params: {
         protocolVersion: '2025-06-18',

@@ -35,6 +35,17 @@ export const ListedTool = named(
 )
 export type ListedTool = v.InferOutput<typeof ListedTool>
 
+/** A choice of sets of tools. The list of the sets is loaded when a client chooses. */
+const Choice = v.strictObject({
+  tools: v.optional(
+    v.pipe(
+      v.string(),
+      v.maxLength(500),
+      v.description('List only the tools of these sets, separated by commas (default: all).'),
+    ),
+  ),
+})
+
 export const agents = {
   mcp: {
     /** Speak the Model Context Protocol (Streamable HTTP). */
@@ -45,7 +56,7 @@ export const agents = {
       by: 'daemon',
       // The errors of the events, for a client that subscribes to resources.
       errors: ['no_device', 'rate_limited'],
-      query: v.strictObject({}),
+      query: Choice,
       body: v.string(),
       text: true,
       limit: LARGEST,
@@ -60,6 +71,7 @@ export const agents = {
       path: '/api/v1/tools',
       also: '/tools',
       by: 'daemon',
+      query: Choice,
       reply: v.object({ tools: v.array(ListedTool) }),
     },
     /** Call a tool. */

@@ -124,7 +124,7 @@ export function callOf({ route }: Tool, given: Readonly<Record<string, unknown>>
 }
 
 /** Returns the calls of the rows for the caller of a tool. */
-const apiOf = (ask: Ask) =>
+export const apiOf = (ask: Ask) =>
   clientOf(rest, async ({ route, path, query, body }) => {
     const segments = path.slice(1).split('/').map(decodeURIComponent)
     return (await ask({ route, method: route.method, segments, query, body })).value

@@ -33,14 +33,21 @@ function pathShape(route: Route): Shape {
   return { properties: Object.fromEntries(found), required }
 }
 
+/** The longest pattern that helps a model, in characters. */
+const LONGEST_PATTERN = 60
+
 /**
- * Removes patterns with Unicode classes from a schema.
+ * Removes patterns that are long or have Unicode classes from a schema.
  *
- * They do not help a model, and many programs cannot parse them.
+ * They do not help a model, and many programs cannot parse Unicode classes.
  */
 const legible = (schema: JsonRecord): JsonRecord =>
   JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
-    key === 'pattern' && typeof value === 'string' && value.includes('\\p{') ? undefined : value,
+    key === 'pattern' &&
+    typeof value === 'string' &&
+    (value.length > LONGEST_PATTERN || value.includes('\\p{'))
+      ? undefined
+      : value,
   ) as JsonRecord
 
 /** Returns a schema with changed items and alternatives. */
@@ -52,11 +59,14 @@ const withParts = (schema: JsonRecord, change: (part: JsonRecord) => JsonRecord)
     }),
   )
 
-/** Returns the schema of an id or a list of ids, without its own descriptions. */
-function ofId(schema: JsonRecord): JsonRecord {
+/** Returns a schema without its own description. */
+function undescribed(schema: JsonRecord): JsonRecord {
   const { description: _, ...rest } = schema
-  return withParts(rest, ofId)
+  return rest
 }
+
+/** Returns the schema of an id or a list of ids, without its own descriptions. */
+const ofId = (schema: JsonRecord): JsonRecord => withParts(undescribed(schema), ofId)
 
 /** Returns the schema of a parameter, with the descriptions of the ids in its members. */
 function withMembers(name: string, schema: JsonRecord): JsonRecord {
@@ -77,14 +87,14 @@ function parameter(name: string, given: JsonRecord): JsonRecord {
   const argument = ELSEWHERE[name]
   const { description, ...rest } = schema as JsonRecord & { anyOf?: JsonRecord[] }
   if (argument !== undefined) {
-    const id = ofId(rest) as typeof rest
-    const named = argument.toValue === undefined ? [] : [{ type: 'string' }]
-    const anyOf = id.anyOf === undefined ? {} : { anyOf: [...named, ...id.anyOf] }
-    return { ...id, ...anyOf, description: argument.description }
+    // Models need no other form than a name or an id.
+    const id = argument.toValue === undefined ? ofId(rest) : { type: 'string' }
+    return { ...id, description: argument.description }
   }
-  const inner = rest.anyOf?.find((one) => one['description'] !== undefined)?.['description']
-  const text = description ?? inner
-  return text === undefined ? rest : { ...rest, description: text }
+  const text = description ?? rest.anyOf?.find((one) => 'description' in one)?.['description']
+  if (text === undefined) return rest
+  const { anyOf } = rest
+  return { ...rest, ...(anyOf && { anyOf: anyOf.map(undescribed) }), description: text }
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Generates the list of tools, from which a model chooses. */
 import type { ListedTool } from '../agents/index.ts'
 import type { Table } from '../route.ts'
-import { NEEDS, converter } from '../openapi/document.ts'
+import { converter } from '../openapi/document.ts'
 import { type Folded } from '../openapi/json-schema.ts'
 import { restTextOf } from '../rest/texts/index.ts'
 import type { ToolText } from '../rest/texts/text.ts'
@@ -11,12 +11,18 @@ import { type Tool, toolsOf } from './tool.ts'
 /** Returns a tool's own texts. The type of the texts ensures that they exist. */
 const ownTextOf = ({ group, row }: Tool) => restTextOf(group, row).tool as ToolText
 
+/** The sentence about the scope that a tool needs. Any token may call the others. */
+const SCOPES: Readonly<Record<string, string>> = {
+  write: ' Needs scope `write`.',
+  full: ' Needs scope `full`.',
+}
+
 /** Returns a tool's texts for a model: what the tool does, and which token may call it. */
 export function textOf(tool: Tool, need: Folded['need']): { title: string; description: string } {
   const { title, description } = ownTextOf(tool)
   const { route } = tool
   const needed = need(route.method, route.path.slice(1).split('/'))
-  return { title, description: `${description} ${NEEDS[needed]}` }
+  return { title, description: `${description}${SCOPES[needed] ?? ''}` }
 }
 
 /** Returns whether existing data is lost by a tool, or the tool cannot be undone. */
@@ -38,11 +44,14 @@ function hintsOf(tool: Tool): ListedTool['annotations'] {
   }
 }
 
+/** Returns a tool as it is listed. */
+export const listedTool = (tool: Tool, need: Folded['need']): ListedTool => ({
+  name: tool.name,
+  ...textOf(tool, need),
+  inputSchema: inputOf(tool, converter({})) as ListedTool['inputSchema'],
+  annotations: hintsOf(tool),
+})
+
 /** Returns all tools of a table, in the table's order. */
 export const listedTools = (table: Table, need: Folded['need']): ListedTool[] =>
-  toolsOf(table).map((tool) => ({
-    name: tool.name,
-    ...textOf(tool, need),
-    inputSchema: inputOf(tool, converter({})) as ListedTool['inputSchema'],
-    annotations: hintsOf(tool),
-  }))
+  toolsOf(table).map((tool) => listedTool(tool, need))

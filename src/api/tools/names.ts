@@ -16,6 +16,9 @@ const TEXTS: NamingTexts = {
   again: 'Call the tool again',
 }
 
+/** Returns the finder of one call of a tool, or of one completion. */
+export const finderOf = (api: NamingApi) => newFinder(api, TEXTS)
+
 /**
  * The maximum number of names in a call, which is that of ids in a list. The time to find names
  * grows with their number and that of the items, and any token may give them to any tool.
@@ -70,7 +73,7 @@ export async function withIds(
   if (length > MOST_NAMES)
     throw invalid('body', [{ path: '', message: `Give at most ${MOST_NAMES} names.` }])
   const args = structuredClone(given)
-  const finder = newFinder(openApi(), TEXTS)
+  const finder = finderOf(openApi())
   for (const { argument, text, put } of namesIn(tool, args)) {
     const { takes, isOwnOnly = isDestructive(tool), toValue = (id: string) => id } = argument
     if (takes === null) continue

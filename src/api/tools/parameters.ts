@@ -123,7 +123,7 @@ export const ELSEWHERE: Readonly<Record<string, IdArgument>> = {
   expect: {
     ...ofSpeaker(
       ['connection', 'group member', 'guest code'],
-      'Name of the person, connection or guest code whose words to check, or an object with one of these. Words of other people count as wrong.',
+      'Name or id of the person, connection or guest code whose words to check. Words of other people count as wrong.',
     ),
     toValue: (id) => ({ [EXPECTED[id.slice(0, 4)] ?? 'connection_id']: id }),
   },

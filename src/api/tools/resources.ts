@@ -5,6 +5,7 @@
 import { timeAt } from '../fields.ts'
 import { isChosen } from '../live/event-types.ts'
 import { EVENT_TYPES, STREAM_EVENT } from '../live/catalogue.ts'
+import type { Completed } from './completions.ts'
 import type { ToolName } from './tool.ts'
 
 /** How old the events of the resource `countersign://events` may be, in milliseconds. */
@@ -18,8 +19,23 @@ interface Resource {
   readonly tool: ToolName
   /** Returns the arguments of the tool. */
   readonly args?: () => Readonly<Record<string, unknown>>
+  /** Returns the part of the answer that the resource has (default: all of it). */
+  readonly partOf?: (answer: Readonly<Record<string, unknown>>) => object
   /** The types of events after which the answer can differ. */
   readonly types: readonly string[]
+}
+
+/**
+ * Returns a list of guest codes without the words of this minute: programs attach resources to
+ * conversations and store them, without a request of the user for the words.
+ */
+const withoutWords: Resource['partOf'] = (answer) => {
+  const items = answer['items'] as readonly { readonly code?: unknown }[]
+  const parts = items.map((guest) => {
+    const { code: _, ...part } = guest
+    return part
+  })
+  return { ...answer, items: parts }
 }
 
 const RESOURCES = {
@@ -43,8 +59,9 @@ const RESOURCES = {
     name: 'guest-codes',
     title: 'Guest codes',
     description:
-      'The first page of your guest codes, as guest_codes_list returns it, with your words of this minute. There is no notice when the words change.',
+      'The first page of your guest codes, as guest_codes_list returns it, but without your words of this minute.',
     tool: 'guest_codes_list',
+    partOf: withoutWords,
     types: ['guest_code.*'],
   },
   'countersign://invitations': {
@@ -61,13 +78,54 @@ const RESOURCES = {
     tool: 'notifications_list',
     types: ['notification.*'],
   },
+  'countersign://status': {
+    name: 'status',
+    title: 'Status',
+    description:
+      'Whether this device is signed in and in touch with its account server, and what needs a person, as status_read returns it.',
+    tool: 'status_read',
+    types: ['session.*', 'device.*', 'sync.*', 'trust.*', 'connection.*'],
+  },
 } as const satisfies Readonly<Record<string, Resource>>
 
 const ALL: readonly (readonly [uri: string, Resource])[] = Object.entries(RESOURCES)
 
-/** Returns the resource with an address; undefined if there is none. */
+/** Returns the resource with an address, for a subscription; undefined if there is none. */
 export const resourceAt = (uri: string): Resource | undefined =>
   ALL.find(([own]) => own === uri)?.[1]
+
+/** The resources that are read by the name of an item. */
+const BY_NAME = {
+  uriTemplate: 'countersign://connections/{connection}',
+  name: 'connection',
+  title: 'Connection',
+  description:
+    'One connection by its name or id, with its members, as connections_read returns it. It has no words, and no notices: subscribe to countersign://connections.',
+  mimeType: 'application/json',
+} as const
+
+/** The list of resource templates, as clients get it. */
+export const listedTemplates = [BY_NAME]
+
+/** Returns what a variable of a resource template accepts; undefined if there is none. */
+export const variableOf = (uriTemplate: string, name: string): Completed | undefined =>
+  uriTemplate === BY_NAME.uriTemplate && name === 'connection' ? { takes: 'connection' } : undefined
+
+/** A resource, as it is read: the call of a tool, and the part of its answer. */
+type Readable = Pick<Resource, 'tool' | 'args' | 'partOf'>
+
+/** Returns what an address stands for; undefined if it stands for nothing. */
+export function readableAt(uri: string): Readable | undefined {
+  const [, encoded] = /^countersign:\/\/connections\/([^/?#]+)$/.exec(uri) ?? []
+  if (encoded === undefined) return resourceAt(uri)
+  try {
+    const id = decodeURIComponent(encoded)
+    return { tool: 'connections_read', args: () => ({ id }) }
+  } catch {
+    // A percent sign without two digits.
+    return undefined
+  }
+}
 
 /** The list of resources, as clients get it. */
 export const listedResources = ALL.map(([uri, { name, title, description }]) => ({

@@ -6,6 +6,7 @@ import { redact } from '../../crypto/encoding/redact.ts'
 import type { Ask } from '../../api/tools/call.ts'
 import { ProtocolErrorCode, StdioServerTransport, serveStdio } from '../../api/tools/sdk.ts'
 import { type ReportCall, newServers } from '../../api/tools/server.ts'
+import { COMMON_SET, TOOL_SETS, faultOfSets } from '../../api/tools/sets.ts'
 import { chosenToken } from '../api.ts'
 import { askingDaemon } from '../daemon-account.ts'
 import { type Command, UsageError } from '../command.ts'
@@ -18,6 +19,12 @@ function scopeOf(given: unknown): Scope {
   if (scope === undefined)
     throw new UsageError(`--scope: "${String(given)}" is not read, write or full.`)
   return scope
+}
+
+function setsFrom(given: string): string {
+  const fault = faultOfSets(given)
+  if (fault !== null) throw new UsageError(`--tools: ${fault}`)
+  return given
 }
 
 /**
@@ -83,22 +90,34 @@ function served(
   })
 }
 
+const toChoose = (sets: string) => `start "countersignd mcp" with --tools ${sets}`
+
 export const mcpCommand: Command = {
-  usage: '[--scope read|write|full]',
+  usage: '[--scope read|write|full] [--tools SET[,SET…]]',
   help: `
 Serves the Model Context Protocol on standard input and output, for programs that start their MCP servers
 themselves. It forwards calls to the running daemon ("countersignd serve"), and ends when its standard input
 ends. While no daemon is running, every call fails. Calls work again as soon as a daemon is running.
 
   --scope SCOPE   which calls are allowed: read, write or full, with the same meaning as for an API token. Only the
-                  scope full includes the calls that manage organisations and API tokens (default: write)`,
+                  scope full includes the calls that manage organisations and API tokens (default: write)
+  --tools SETS    which tools are listed, because a model reads the whole list: one set or several, separated by commas
+                  (default: common). "common" has the tools for calls, guests, stamps and contacts, "all" has all
+                  tools, and each other set those of one subject:
+                  ${TOOL_SETS.slice(2, 12).join(', ')},
+                  ${TOOL_SETS.slice(12).join(', ')}`,
   examples: {
     'mcp --scope read': 'let a model read, and change nothing',
+    'mcp --scope full --tools common,org': 'let a model manage an organisation too',
   },
-  options: { scope: { type: 'string', default: 'write' } },
+  options: {
+    scope: { type: 'string', default: 'write' },
+    tools: { type: 'string', default: COMMON_SET, words: TOOL_SETS },
+  },
   args: [0, 0],
   async run({ config, io, options }) {
     const scope = scopeOf(options['scope'])
+    const sets = setsFrom(String(options['tools']))
     const settings = config()
     const { ask, close } = askingDaemon(settings, scope, () => chosenToken(settings))
     const serverFor = newServers(rest, restNeed)
@@ -109,7 +128,7 @@ ends. While no daemon is running, every call fails. Calls work again as soon as 
     }
     const subscriptions = newMcpSubscriptions(ask)
     const factory: Parameters<typeof serveStdio>[0] = ({ era }) =>
-      subscriptions.serve(serverFor(count.ask, report, true), era)
+      subscriptions.serve(serverFor(count.ask, report, { canSubscribe: true, sets, toChoose }), era)
     // The input can contain anything, even secrets. Therefore neither the line nor the error, which
     // quotes the line, is reported.
     await served(factory, count.settled, subscriptions.observe, () => {

@@ -3,7 +3,13 @@
  *
  * It does not need the package bash-completion.
  */
-import { type CompletionPoint, quotedForShell as quoted, valuesIn } from './places.ts'
+import {
+  type CompletionPoint,
+  isWordList,
+  quotedForShell as quoted,
+  valuesIn,
+  wordsOf,
+} from './places.ts'
 
 const branch = (patterns: readonly string[], action: string) =>
   `    ${patterns.map(quoted).join(' | ')}) ${action} ;;`
@@ -32,7 +38,8 @@ const ACTIONS = { file: 'files=1', name: 'names=1', other: ':' } as const
 export function bashScript(places: readonly CompletionPoint[]): string {
   const paths = places.map(({ path }) => path).filter((path) => path !== '')
   const values = valuesIn(places).map(({ path, name, value }) => {
-    const action = typeof value === 'string' ? ACTIONS[value] : words(value)
+    const several = isWordList(value) ? ' several=1' : ''
+    const action = typeof value === 'string' ? ACTIONS[value] : words(wordsOf(value)) + several
     return [`${path} ${name}`, action] as const
   })
   const options = places.map(
@@ -55,7 +62,7 @@ export function bashScript(places: readonly CompletionPoint[]): string {
   return `# Completion of countersignd for bash. For this shell: source <(countersignd completion bash)
 
 _countersignd() {
-  local IFS=$' \\t\\n' current previous place='' step next='' words='' files='' names='' i name typed before
+  local IFS=$' \\t\\n' current previous place='' step next='' words='' files='' names='' several='' head='' last i name typed before
   current=\${COMP_WORDS[COMP_CWORD]}
   previous=\${COMP_WORDS[COMP_CWORD - 1]}
   # bash takes --option=value apart.
@@ -87,7 +94,12 @@ ${branches(args).replace(/^/gm, '      ')}
   esac
   # What leads on stands right behind the words that led here.
   ((i == COMP_CWORD)) && words="$next $words"
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  last=$current
+  if [[ -n $several && $current == *,* && $current != *[!a-z,-]* ]]; then
+    head=\${current%,*},
+    last=\${current##*,}
+  fi
+  COMPREPLY=($(compgen -W "$words" -P "$head" -- "$last"))
   if [[ -n $names ]]; then
     typed=\${current//[\\"\\'\\\\]/}
     before=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")

@@ -1,5 +1,5 @@
 /** Completion for fish. */
-import type { CompletionPoint, Option } from './places.ts'
+import { type CompletionPoint, type Option, isWordList, wordsOf } from './places.ts'
 
 /** Returns a text in single quotes for fish, in which a backslash escapes the next character. */
 const quoted = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`
@@ -15,7 +15,9 @@ function ofOption(path: string, { name, value }: Option): string {
   if (value === null) return long
   if (value === 'file') return `${long} -r -F`
   if (value === 'name') return `${long} -x -a ${NAMES}`
-  return value === 'other' ? `${long} -x` : `${long} -x -a ${quoted(value.join(' '))}`
+  if (value === 'other') return `${long} -x`
+  const words = wordsOf(value).join(' ')
+  return `${long} -x -a ${quoted(isWordList(value) ? `(__countersignd_several ${words})` : words)}`
 }
 
 const ofPlace = ({ path, next, options, words, file, names }: CompletionPoint): string[] => [
@@ -56,6 +58,14 @@ function __countersignd_names
     set -l words (commandline -opc)
     set -l option (string match -r -- '^--[^=]+(?==)' (commandline -ct))
     countersignd complete-names -- $words[2..] $option 2>/dev/null
+end
+
+# Each word, after the words that are already in the list.
+function __countersignd_several
+    set -l head (string match -r -- '^(?:--[^=]+=)?(.*,)' (commandline -ct))[2]
+    for word in $argv
+        echo "$head$word"
+    end
 end
 
 complete -c countersignd -e

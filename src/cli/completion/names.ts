@@ -1,8 +1,6 @@
 /** The names that a command line can be completed with, from the words before the cursor. */
-import { comparableName } from '../../crypto/encoding/display-names.ts'
-import { UNSHOWABLE } from '../../crypto/encoding/quoted.ts'
+import { offersFor } from '../../api/naming/offers.ts'
 import type { Api, Command, Commands } from '../command.ts'
-import type { NamedItem } from '../../api/naming/kinds.ts'
 import { newNameFinder, referenceAt, resolveNames } from '../references.ts'
 
 /** Returns the command that the first words name, and the words after it; null if there is none. */
@@ -28,26 +26,6 @@ function placeIn({ options = {} }: Command, words: readonly string[]) {
   return { args, option }
 }
 
-/** Characters that a name must not have to be typed: unseen ones, and a dash at its begin. */
-const untypable = () => new RegExp(String.raw`^-|\p{Cf}|[${UNSHOWABLE}]`, 'u')
-
-/** The maximum length of a name. */
-const LONGEST = 60
-
-/** Returns what to type for each item: its name, or its id if the name is unsafe or not unique. */
-function typedFor(items: readonly NamedItem[]): string[] {
-  const current = items.filter(({ isPast }) => isPast !== true)
-  const nameOf = ({ names, claims = [] }: NamedItem) => names[0] ?? claims[0] ?? ''
-  const counts = Map.groupBy(current, (item) => comparableName(nameOf(item)))
-  const unsafe = untypable()
-  return current.map((item) => {
-    const name = nameOf(item)
-    const comparable = comparableName(name)
-    const isUnique = comparable !== '' && counts.get(comparable)?.length === 1
-    return isUnique && name.length <= LONGEST && !unsafe.test(name) ? name : item.id
-  })
-}
-
 /**
  * Returns the names that can follow these words; empty if none can.
  * @param words the words after the name of the program, up to the word that is completed
@@ -68,6 +46,6 @@ export async function namesAfter(
   return withApi(async (api) => {
     const resolved = await resolveNames(command, { args, options: {} }, (work) => work(api))
     const all = await newNameFinder(api).read(reference, resolved.args[0])
-    return typedFor(all.map(({ item }) => item))
+    return offersFor(all.map(({ item }) => item))
   })
 }

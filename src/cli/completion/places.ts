@@ -6,11 +6,25 @@
 import type { Command, Commands } from '../command.ts'
 import { TOPICS } from '../help/topics.ts'
 
+/** Several words, separated by commas. */
+interface WordList {
+  readonly among: readonly string[]
+}
+
 /**
- * What a position accepts: a file name, the name of an item, one of several words, or a value
- * unknown to the shell.
+ * What a position accepts: a file name, the name of an item, one of several words, a list of words,
+ * or a value unknown to the shell.
  */
-type Value = 'file' | 'name' | 'other' | readonly string[]
+type Value = 'file' | 'name' | 'other' | readonly string[] | WordList
+
+/** Returns the words that a value may have. */
+export const wordsOf = (value: Value): readonly string[] => {
+  if (typeof value === 'string') return []
+  return 'among' in value ? value.among : value
+}
+
+/** Whether a value is a list of words. */
+export const isWordList = (value: Value): boolean => typeof value === 'object' && 'among' in value
 
 export interface Option {
   /** The name, including the dashes. */
@@ -33,7 +47,7 @@ const isWord = (text: string) => /^[a-z][a-z0-9-]*$/.test(text)
 /** Whether a placeholder stands for a file. `STAMP` is a stamp file. */
 const isFile = (text: string) => /^(\w+_)?FILE$|^STAMP$/.test(text)
 
-function valueOf(placeholder: string): Exclude<Value, 'name'> {
+function valueOf(placeholder: string): Exclude<Value, 'name' | WordList> {
   const parts = placeholder.split('|')
   if (parts.some(isFile)) return 'file'
   return parts.length > 1 && parts.every(isWord) ? parts : 'other'
@@ -58,7 +72,8 @@ export function usageOf({ usage, help, options = {}, takes, takesMore }: Command
     const known = part.startsWith('--') ? options[part.slice(2)] : undefined
     if (known?.type === 'string') {
       const value = valueOf(parts[++i] ?? '')
-      named.set(part, known.takes === undefined ? value : 'name')
+      const own = known.words === undefined ? value : { among: known.words }
+      named.set(part, known.takes === undefined ? own : 'name')
     } else if (known !== undefined) named.set(part, null)
     else if (isWord(part)) words.push(part)
     else {

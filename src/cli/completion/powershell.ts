@@ -1,5 +1,5 @@
 /** Completion for PowerShell. If the script returns nothing, PowerShell completes file names. */
-import { type CompletionPoint, valuesIn } from './places.ts'
+import { type CompletionPoint, valuesIn, wordsOf } from './places.ts'
 
 /**
  * Returns a text in single quotes for PowerShell.
@@ -17,9 +17,7 @@ const table = (name: string, entries: readonly string[]) =>
 /** Returns a script for the user's profile. */
 export function powershellScript(places: readonly CompletionPoint[]): string {
   const values = valuesIn(places)
-  const entries = values.map(({ path, name, value }) =>
-    entry(`${path} ${name}`, typeof value === 'string' ? [] : value),
-  )
+  const entries = values.map(({ path, name, value }) => entry(`${path} ${name}`, wordsOf(value)))
   return `# Completion of countersignd for PowerShell. For this shell: countersignd completion powershell | Out-String | Invoke-Expression
 
 Register-ArgumentCompleter -Native -CommandName countersignd -ScriptBlock {

@@ -3,7 +3,13 @@
  *
  * The script is sourced after compinit, or stored as `_countersignd` in a folder of `fpath`.
  */
-import { type CompletionPoint, quotedForShell as quoted, valuesIn } from './places.ts'
+import {
+  type CompletionPoint,
+  isWordList,
+  quotedForShell as quoted,
+  valuesIn,
+  wordsOf,
+} from './places.ts'
 
 const list = (name: string, items: readonly string[]) => `${name}=(${items.map(quoted).join(' ')})`
 
@@ -37,7 +43,9 @@ const ACTIONS = { file: 'files=1', name: 'names=1', other: ':' } as const
 /** Returns the script. */
 export function zshScript(places: readonly CompletionPoint[]): string {
   const values = valuesIn(places).map(({ path, name, value }) => {
-    const action = typeof value === 'string' ? ACTIONS[value] : list('values', value)
+    const several = isWordList(value) ? `; compset -P '*,'` : ''
+    const action =
+      typeof value === 'string' ? ACTIONS[value] : list('values', wordsOf(value)) + several
     return `    ${quoted(`${path} ${name}`)}) ${action} ;;`
   })
   const paths = places.map(({ path }) => quoted(path)).filter((path) => path !== "''")

@@ -8,9 +8,10 @@ import { AppError } from '../../errors.ts'
 import type { Ask } from '../../api/tools/call.ts'
 import { LISTENING, narrowed } from '../../api/tools/resources.ts'
 import { ProtocolErrorCode, type Server, createMcpHandler } from '../../api/tools/sdk.ts'
-import { type ReportCall, newServers } from '../../api/tools/server.ts'
+import { type ReportCall, type McpServerOptions, newServers } from '../../api/tools/server.ts'
 import type { AgentHandlers } from '../context.ts'
 import { newSubscription } from './mcp-stream.ts'
+import { chosenSets } from './tools.ts'
 
 const JSON_ALONE = /^(?!.*text\/event-stream).*(?:application\/json|\*\/\*)/i
 /**
@@ -111,15 +112,19 @@ function refusalOf(message: unknown, body: string, version: string): Content | n
     : null
 }
 
+/** Returns how a client chooses sets of tools. */
+const toChoose = (sets: string) => `add ?tools=${sets} to the address of this server`
+
 /**
  * Serves MCP over HTTP, with a new server object for each request.
  * @param serverFor creates the server object; the caller is already authenticated
  */
 export function overHttp(
-  serverFor: (ask: Ask, report: ReportCall, canSubscribe: boolean) => Server,
+  serverFor: (ask: Ask, report: ReportCall, options: McpServerOptions) => Server,
 ): AgentHandlers['mcp']['post'] {
-  return async ({ body }, context) => {
+  return async ({ body, tools }, context) => {
     const { askAnew: ask, home } = context
+    const sets = chosenSets(tools)
     const version = context.header('mcp-protocol-version') ?? ''
     const { message, uris } = narrowed(messageOf(body))
     const refusal = refusalOf(message, body, version)
@@ -129,7 +134,10 @@ export function overHttp(
     let failure: Error | undefined
     const subscription = newSubscription()
     // Without sessions, a client of an earlier version has no stream on which it gets notices.
-    const handler = createMcpHandler(({ era }) => serverFor(ask, report, era === 'modern'), {
+    const options = { sets, toChoose }
+    const factory: Parameters<typeof createMcpHandler>[0] = ({ era }) =>
+      serverFor(ask, report, { ...options, canSubscribe: era === 'modern' })
+    const handler = createMcpHandler(factory, {
       bus: subscription.bus,
       onerror: (error) => {
         failure = error
