@@ -72,7 +72,8 @@ function once<T>(make: () => T): () => T {
 }
 
 function groundOf({ env, machine }: Io, now = Date.now): DoctorContext {
-  const { config: read, faults } = surveyConfig(env, machine)
+  const survey = surveyConfig(env, machine)
+  const { config: read } = survey
   const { stateDir } = read
   const memory = memoryOf(stateDir)
   const config = ofFolder(read, memory.server)
@@ -80,7 +81,7 @@ function groundOf({ env, machine }: Io, now = Date.now): DoctorContext {
   return {
     env,
     config,
-    faults,
+    survey,
     now,
     holding: once(() => holdingOf(stateDir)),
     memory,

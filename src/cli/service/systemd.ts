@@ -88,7 +88,7 @@ StateDirectoryMode=0700
 RuntimeDirectory=countersign
 RuntimeDirectoryMode=0755
 Environment=SVC_STATE_DIR=${SYSTEM_STATE}
-EnvironmentFile=-${SYSTEM_SETTINGS}/environment
+EnvironmentFile=-${SYSTEM_SETTINGS}/countersignd.env
 LoadCredential=countersign-key:${SYSTEM_SETTINGS}/key
 LoadCredential=countersign-machine-key`
 
@@ -196,7 +196,7 @@ export function systemd(wanted: ServiceSettings): Definition {
       env: isSystem ? ANYBODY : {},
     },
     stateDir: isSystem ? SYSTEM_STATE : null,
-    settings: `${remainingFolder}/environment`,
+    settings: isSystem ? `${remainingFolder}/countersignd.env` : `${remainingFolder}/environment`,
     remainingFolder,
     log: isSystem ? 'journalctl -u countersignd' : 'journalctl --user -u countersignd',
   }
