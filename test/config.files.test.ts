@@ -58,7 +58,7 @@ describe('settings from files', () => {
     assert.deepEqual([port, accountPort], [19821, 19822])
   })
 
-  it('the file for all users can name the state folder, whose file is then read', (t) => {
+  it('the file for all users can name the state folder, and its file is read too', (t) => {
     const { stateDir, settingsFile, read } = machine(t, { state: 'SVC_HTTP_PORT=2\n' })
     writeFileSync(settingsFile, `SVC_STATE_DIR=${stateDir}\n`)
     assert.equal(read({}).stateDir, stateDir)

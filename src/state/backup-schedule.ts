@@ -43,8 +43,8 @@ const LATE_MS = 2 * 86_400_000 + 3_600_000
 /**
  * Returns what is wrong with the scheduled backups, as a clause; null if nothing is.
  *
- * A time in the future comes from a clock that was wrong then or is wrong now, so nobody knows how
- * old the backup is.
+ * A time in the future comes from a clock that was wrong then or is wrong now, so the age of the
+ * backup is not known.
  */
 export function scheduleFault(schedule: BackupSchedule, now: number): string | null {
   const { last_success_at: success, last_failure: failure, set_at: set } = schedule

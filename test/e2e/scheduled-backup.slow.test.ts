@@ -37,10 +37,8 @@ test('a scheduled backup is tested, rotated and restored on another machine', as
   }
   await ok('old', 'connection', 'create', '--name', 'Bank')
 
-  const plan = await ok(
-    'old',
-    ...['backup', '--schedule', '03:00', '--to', at('disk'), '--keep', '1', '--passphrase-fd', '0'],
-  )
+  const options = ['--schedule', '03:00', '--to', at('disk'), '--keep', '1', '--passphrase-fd', '0']
+  const plan = await ok('old', 'backup', ...options)
   assert.partialDeepStrictEqual(plan, { at: '03:00', folder: at('disk'), keep: 1, timer: null })
   const first = await ok('old', 'backup', '--scheduled')
   assert.deepEqual([first.tested, first.deleted], [true, []])
@@ -71,8 +69,8 @@ test('a scheduled backup is tested, rotated and restored on another machine', as
   const second = await ok('old', 'backup', '--scheduled')
   assert.deepEqual(second.deleted, [first.name])
   assert.deepEqual(
-    readdirSync(at('disk')).toSorted(),
-    [`.countersign-${plan.id}`, foreign, second.name].toSorted(),
+    new Set(readdirSync(at('disk'))),
+    new Set([`.countersign-${plan.id}`, foreign, second.name]),
   )
   const { scheduled_backup: good } = (await run('old', 'status', '--json')).json
   assert.partialDeepStrictEqual(good, { last_success_at: second.created_at, fault: null })

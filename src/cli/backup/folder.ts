@@ -71,7 +71,7 @@ export const backupName = (id: string, now: Date): string =>
  * @param files the files that the schedule made, the oldest first
  * @returns the names that no longer exist
  */
-export function rotate(folder: string, files: readonly string[], keep: number): string[] {
+export function deleteOldest(folder: string, files: readonly string[], keep: number): string[] {
   const isFile = (name: string) =>
     lstatSync(join(folder, name), { throwIfNoEntry: false })?.isFile() === true
   const existing = files.filter(isFile)

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, StartError, isFullDisk } from '../../errors.ts'
 import type { Api, Invocation } from '../command.ts'
-import { backupName, requireMark, rotate } from './folder.ts'
+import { backupName, requireMark, deleteOldest } from './folder.ts'
 import { makeBackup } from './stream.ts'
 
 type Result = Parameters<Api['backupSchedule']['record']>[0]['body']
@@ -72,7 +72,7 @@ export async function runScheduled({ withApi, print }: Invocation): Promise<void
           'failed',
           `${tested.lost} of ${tested.of} encrypted secrets of this device are damaged, also in the backup ${made.name}. No earlier backup was deleted. Run "countersignd doctor".`,
         )
-      const deleted = rotate(folder, [...files, made.name], keep)
+      const deleted = deleteOldest(folder, [...files, made.name], keep)
       await record({ made, deleted, failure: null })
       print({ file: join(folder, made.name), ...made, tested: true, deleted }, [
         join(folder, made.name),

@@ -75,7 +75,10 @@ describe('the timers of systemd', () => {
             'systemd-analyze',
             [
               ...(scope === 'user' ? ['--user'] : []),
-              ...['--man=no', '--recursive-errors=no', 'verify', ...paths],
+              '--man=no',
+              '--recursive-errors=no',
+              'verify',
+              ...paths,
             ],
             { encoding: 'utf8', env: { ...process.env, XDG_RUNTIME_DIR: root } },
           )

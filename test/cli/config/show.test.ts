@@ -16,7 +16,7 @@ interface Report {
   readonly faults: readonly string[]
 }
 
-/** Runs a command on a machine whose file for all users is absent. */
+/** Runs a command on a machine without a file for all users. */
 async function show(stateDir: string, env: NodeJS.ProcessEnv, ...options: string[]) {
   const { result, io } = streams()
   const machine = {
