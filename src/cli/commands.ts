@@ -65,6 +65,9 @@ export const COMMANDS: Commands = {
     summary: 'Print a completion script for a shell',
     load: async () => (await import('./commands/completion.ts')).completionCommand(COMMANDS),
   },
+  ...from('run', () => import('./commands/config.ts'), {
+    'config show': ['configShow', 'Show every setting, its value, and where it is set'],
+  }),
   ...from('run', () => import('./commands/doctor.ts'), {
     doctor: ['doctorCommand', 'Check this installation and show a remedy for each problem'],
   }),

@@ -1,10 +1,12 @@
 /**
- * The log of a command on standard error: lines of text on a terminal, otherwise JSON lines.
+ * The log of a command on standard error: lines of text on a terminal, otherwise JSON lines. In the
+ * journal, each line has a priority.
  *
  * While a question is open on the terminal, its lines wait.
  */
 import { bounded } from '../crypto/encoding/quoted.ts'
 import type { Io } from './command.ts'
+import { isJournal, journalLine } from './journal.ts'
 import { coloured } from './output.ts'
 
 /** A value that can be read without quotes in a list of values. */
@@ -53,6 +55,11 @@ const written = new WeakMap<Io['stderr'], LogLines>()
 
 function newLogLines(stderr: Io['stderr'], env: NodeJS.ProcessEnv): LogLines {
   const isText = stderr.isTTY === true
+  const isPrioritised = !isText && isJournal(env)
+  const lineOf = (json: string) => {
+    if (isText) return textLine(json, { stream: stderr, env })
+    return isPrioritised ? journalLine(json) : json
+  }
   let held: string[] | null = null
   const release = () => {
     const lines = held ?? []
@@ -62,7 +69,7 @@ function newLogLines(stderr: Io['stderr'], env: NodeJS.ProcessEnv): LogLines {
   }
   return {
     write(json) {
-      const line = isText ? textLine(json, { stream: stderr, env }) : json
+      const line = lineOf(json)
       if (held === null) return void stderr.write(line)
       held.push(line)
       if (held.length > MOST_HELD) release()

@@ -11,6 +11,7 @@ import { withApi } from './api.ts'
 import { newCopyMark } from './as-of.ts'
 import { type Command, type Invocation, type Io, type Listed, UsageError } from './command.ts'
 import { plainFileFault } from './errors/file-errors.ts'
+import { isJournal, withPriority } from './journal.ts'
 import { coloured, harmlessIo, jsonText } from './output.ts'
 import { incomplete, namedBy } from './help/command-words.ts'
 import { COMMANDS } from './commands.ts'
@@ -85,7 +86,8 @@ function failure(error: unknown): { code: number; text: string } {
 
 function tellFailure(code: number, text: string, { stderr, env }: Io): number {
   const name = coloured('red', 'countersignd:', { stream: stderr, env })
-  stderr.write(`${name} ${text}\n`)
+  const message = `${name} ${text}\n`
+  stderr.write(isJournal(env) ? withPriority('error', message) : message)
   return code
 }
 

@@ -43,7 +43,7 @@ const tokenWanted = () =>
 const notNamed = (cause: AppError) =>
   new AppError(
     'peer_not_allowed',
-    'You are not allowed to create tokens for the countersignd service of this machine. Run the command again with sudo, or ask the operator to add you to SVC_TOKEN_USERS in /etc/countersign/environment and to run "sudo systemctl restart countersignd".',
+    'You are not allowed to create tokens for the countersignd service of this machine. Run the command again with sudo, or ask the operator to add you to SVC_TOKEN_USERS in /etc/countersign/countersignd.env and to run "sudo systemctl restart countersignd".',
     { cause },
   )
 

@@ -140,6 +140,15 @@ function stateOf(path: string, owner: number): SystemState {
   }
 }
 
+/** Whether a folder belongs to another user, or is in a folder that this user may not enter. */
+function isOthers(path: string, me: number): boolean {
+  try {
+    return statOf(path)?.uid !== me
+  } catch {
+    return true
+  }
+}
+
 /** The folders that determine which daemon a command is for. */
 export type InstanceFolders = Pick<Config, 'stateDir' | 'system'>
 
@@ -149,12 +158,13 @@ const self = (): number => process.geteuid?.() ?? NOBODY
  * Returns whether a command is for the daemon of the whole machine.
  *
  * This is so if all of the following hold: the environment names no state folder; the service is
- * installed or running; the caller has no state folder, or is root, who administers the service.
+ * installed or running; the caller has no state folder, or is root, who administers the service. A
+ * folder that the settings of all users name is the service's, if it is not the caller's.
  * @param me the caller's uid
  */
 export const isForSystem = ({ system, stateDir }: InstanceFolders, me: number = self()): boolean =>
   system !== null &&
-  (me === ROOT || !isThere(stateDir)) &&
+  (me === ROOT || !isThere(stateDir) || (stateDir === system.state && isOthers(stateDir, me))) &&
   [system.runtime, ...system.units].some(isThere)
 
 /**

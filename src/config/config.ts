@@ -1,16 +1,17 @@
 /**
- * Reads the environment into one validated object, with every variable, its default and its unit.
+ * Reads the settings of the environment and of the two files into one validated object.
  *
  * No other part of the program reads a setting from `process.env`. Error messages never show a
  * value that is a secret.
  */
 import { homedir } from 'node:os'
 import { posix, win32 } from 'node:path'
-import { ENVIRONMENT_URL, type MailConfig, accountBind, backend, mailConfig } from './accounts.ts'
+import { type MailConfig, accountBind, backend, mailConfig } from './accounts.ts'
 import { type AssistantConfig, assistantConfig } from './assistant.ts'
 import { type DatabaseConfig, databaseConfig, databaseUrl } from './database.ts'
+import { type Layers, layersOf, located } from './layers.ts'
 import { type Retention, retention } from './retention.ts'
-import { NAMED_SERVER, SETTINGS } from './settings.ts'
+import type { SettingsFile, SettingPlace } from './settings-files.ts'
 import {
   type Env,
   LOOPBACK,
@@ -29,7 +30,6 @@ import {
   wholeNumber,
   wrong,
 } from './values.ts'
-import { didYouMean, nearestName } from '../crypto/encoding/similar.ts'
 import { StartError } from '../errors.ts'
 
 const HERE: ConfigPlatform = { platform: process.platform, homedir: () => homedir() }
@@ -81,7 +81,8 @@ export interface Config {
   /**
    * The paths of the daemon that serves the whole machine.
    *
-   * Null if the environment names a state folder, or if the system is not Linux.
+   * Null if the environment names a state folder, or if the system is not Linux. A folder that the
+   * file for all users names is the one of the daemon that serves the machine.
    */
   readonly system: SystemPlaces | null
   /** `embedded`, or the name of an environment with an account server. */
@@ -143,56 +144,74 @@ export interface Config {
   readonly tokenFile: string | null
 }
 
-/** The names of all settings with a fixed name. */
-const KNOWN = SETTINGS.map(({ name }) => name).filter((name) => name !== NAMED_SERVER)
-
 type Attempt = <T>(read: () => T) => T
 
-/**
- * Reads and checks every variable.
- * @throws StartError that names the variable, its value and the allowed values
- */
-export function readConfig(env: Env, os: ConfigPlatform = HERE): Config {
-  return Object.freeze(readAll(env, os, (read) => read()))
-}
+const layers = (env: Env, os: ConfigPlatform): Layers =>
+  layersOf(env, os, (given) => stateDirIn(given, os))
 
 /**
- * Returns every error that `readConfig` could throw, and the settings that are valid.
- *
- * An invalid setting is absent, and so is a setting that depends on it.
+ * Reads and checks every setting.
+ * @throws StartError that names the setting, its line in a file, its value and the allowed values
  */
-export function surveyConfig(
-  env: Env,
-  os: ConfigPlatform = HERE,
-): { readonly config: Partial<Config>; readonly faults: readonly StartError[] } {
-  const faults: StartError[] = []
-  const config = readAll(env, os, <T>(read: () => T) => {
+export function readConfig(env: Env, os: ConfigPlatform = HERE): Config {
+  const found = layers(env, os)
+  for (const fault of found.faults) throw fault
+  const attempt: Attempt = (read) => {
     try {
       return read()
     } catch (error) {
-      if (error instanceof StartError) faults.push(error)
+      throw error instanceof StartError ? located(error, found.places) : error
+    }
+  }
+  return Object.freeze(readAll(found, os, attempt))
+}
+
+export interface ConfigSurvey {
+  /** The valid settings. An invalid setting is absent, and so is a setting that depends on it. */
+  readonly config: Partial<Config>
+  /** Every error that `readConfig` could throw. */
+  readonly faults: readonly StartError[]
+  /** The settings as texts, by name, from the environment and the files. */
+  readonly values: Env
+  /** The lines of the settings that come from a file, by name. */
+  readonly places: ReadonlyMap<string, SettingPlace>
+  readonly files: readonly SettingsFile[]
+}
+
+/** Reads the settings without failing, for reports about them. */
+export function surveyConfig(env: Env, os: ConfigPlatform = HERE): ConfigSurvey {
+  const found = layers(env, os)
+  const faults: StartError[] = [...found.faults]
+  const config = readAll(found, os, <T>(read: () => T) => {
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof StartError) faults.push(located(error, found.places))
       // An earlier invalid setting caused this error, so it is not reported.
       else if (faults.length === 0) throw error
       return undefined as T
     }
   })
   const known = Object.entries(config).filter(([, value]) => value !== undefined)
-  return { config: Object.fromEntries(known) as Partial<Config>, faults }
+  const { env: values, places, files } = found
+  return {
+    config: Object.fromEntries(known) as Partial<Config>,
+    faults,
+    values,
+    places,
+    files,
+  }
 }
 
-function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
-  for (const fault of unknownNames(env))
-    attempt(() => {
-      throw fault
-    })
+function readAll({ env, places }: Layers, os: ConfigPlatform, attempt: Attempt): Config {
   const publicUrl = attempt(() => origin(env, 'SVC_PUBLIC_URL'))
-  const folder = attempt(() => stateDir(env, os))
+  const folder = attempt(() => stateDirIn(env, os))
   return {
     bind: attempt(() => apiBind(env)),
     port: attempt(() => port(env, 'SVC_HTTP_PORT', 19821)),
     stateDir: folder,
     runtimeDir: attempt(() => runtimeDir(env, os)),
-    system: systemPlaces(env, os),
+    system: systemPlaces(env, os, places.get('SVC_STATE_DIR')),
     ...attempt(() => backend(env)),
     caFile: attempt(() => file(env, 'SVC_CA_FILE', os)),
     accountBind: attempt(() => accountBind(env, publicUrl)),
@@ -216,21 +235,6 @@ function readAll(env: Env, os: ConfigPlatform, attempt: Attempt): Config {
   }
 }
 
-/**
- * Yields an error for each unknown setting, which must be a mistake.
- *
- * Its value is not shown, because it may be a secret.
- */
-function* unknownNames(env: Env): Generator<StartError> {
-  for (const name of Object.keys(env)) {
-    if (!name.startsWith('SVC_') || KNOWN.includes(name) || read(env, name) === null) continue
-    if (ENVIRONMENT_URL.test(name)) continue
-    const meant = nearestName(name, KNOWN)
-    const remedy = meant === null ? ' Unset it.' : didYouMean([meant])
-    yield configFault(`${JSON.stringify(name)} is not the name of a setting.${remedy}`)
-  }
-}
-
 function apiBind(env: Env): string {
   const value = read(env, 'SVC_HTTP_BIND') ?? '127.0.0.1'
   if (isLoopback(value)) return value
@@ -242,7 +246,11 @@ function apiBind(env: Env): string {
   )
 }
 
-function stateDir(env: Env, os: ConfigPlatform): string {
+/**
+ * Returns the state folder that an environment selects.
+ * @throws StartError
+ */
+export function stateDirIn(env: Env, os: ConfigPlatform): string {
   const path = pathOn(os)
   const named = read(env, 'SVC_STATE_DIR')
   if (named !== null) return absolute('SVC_STATE_DIR', named, path)
@@ -262,9 +270,13 @@ function ofManager(env: Env, name: string, os: ConfigPlatform): string | null {
 
 const runtimeDir = (env: Env, os: ConfigPlatform) => ofManager(env, 'RUNTIME_DIRECTORY', os)
 
-function systemPlaces(env: Env, os: ConfigPlatform): SystemPlaces | null {
-  const named = read(env, 'SVC_STATE_DIR') ?? read(env, 'STATE_DIRECTORY')
-  return os.platform === 'linux' && named === null ? (os.system ?? SYSTEM) : null
+/** @param inFile where a file for all users names the state folder */
+function systemPlaces(env: Env, os: ConfigPlatform, inFile?: SettingPlace): SystemPlaces | null {
+  if (os.platform !== 'linux') return null
+  const places = os.system ?? SYSTEM
+  const named = read(env, 'SVC_STATE_DIR')
+  if (inFile !== undefined && named !== null) return Object.freeze({ ...places, state: named })
+  return named === null && read(env, 'STATE_DIRECTORY') === null ? places : null
 }
 
 function platformFolder(env: Env, os: ConfigPlatform): string {

@@ -9,6 +9,8 @@ export interface ConfigPlatform {
   readonly homedir: () => string
   /** The paths of the daemon that serves the whole machine (default: the usual paths). */
   readonly system?: SystemPlaces
+  /** The path of the file with settings for all users of the machine (default: the usual path). */
+  readonly settingsFile?: string
 }
 
 /** The absolute paths of the daemon that the service manager runs for the whole machine. */

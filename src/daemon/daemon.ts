@@ -253,6 +253,10 @@ export async function openDaemon(
       return backups.create(passphrase)
     }
     closers.push(() => backups?.close())
+    const scheduling = async () => {
+      const { newBackupScheduling } = await import('./backup-scheduling.ts')
+      return newBackupScheduling({ state, keychain, now, log })
+    }
     const tokens = openTokens({
       keychain,
       rows: state.tokens,
@@ -321,7 +325,7 @@ export async function openDaemon(
       log,
       ask,
     }
-    const ownAnswers = { ...restAnswers, ...localAnswers(backup) }
+    const ownAnswers = { ...restAnswers, ...localAnswers(backup, scheduling) }
     const copied =
       copies === null
         ? ownAnswers

@@ -12,6 +12,7 @@ import { markRestored, secretNames } from '../device/identity/own-keys.ts'
 import { openVault } from '../device/identity/vault.ts'
 import type { Keychain } from '../keychain/backend.ts'
 import { forgetSecrets } from '../keychain/keychain.ts'
+import { SCHEDULED_PASSPHRASE, forgetSchedule } from '../state/backup-schedule.ts'
 import { metaRows } from '../state/meta.ts'
 import { secretRows } from '../state/secrets.ts'
 import { RESTORING } from '../storage/folder.ts'
@@ -62,7 +63,7 @@ export function foldersOf(dir: string): string[] {
  */
 export async function forgetStored(dir: string): Promise<void> {
   const folders = foldersOf(dir)
-  const names = () => secretNames(new Set(folders.flatMap(knownTokens)))
+  const names = () => [...secretNames(new Set(folders.flatMap(knownTokens))), SCHEDULED_PASSPHRASE]
   for (const folder of folders) await forgetSecrets(folder, names)
 }
 
@@ -116,6 +117,8 @@ export function changeRestored(path: string, damaged: readonly LostSecret[]): vo
       const [rows, meta] = [secretRows(db), metaRows(db)]
       transaction(db, () => {
         if (readFacts({ meta }) !== null) markRestored({ meta })
+        // The passphrase is not in the backup, and the folder was one of the other machine.
+        forgetSchedule({ meta })
         for (const { id } of damaged) rows.delete(id)
       })
     } finally {

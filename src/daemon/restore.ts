@@ -5,6 +5,7 @@
  * another restore begins from scratch.
  */
 import {
+  type ReadStream,
   closeSync,
   createReadStream,
   existsSync,
@@ -67,7 +68,7 @@ const unopened = (path: string) =>
   )
 
 /** Converts an error of a restore to an error for the user, unless it already is one. */
-function restoreError(error: unknown, path: string, dir: string): unknown {
+export function restoreError(error: unknown, path: string, dir: string): unknown {
   if (!(error instanceof Error)) return error
   if (error instanceof Unopened) return error.isFirst ? unopened(path) : cut(path)
   if (error instanceof StartError) return error
@@ -96,7 +97,8 @@ async function requireKnown(contents: Contents, path: string): Promise<void> {
   )
 }
 
-async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+/** Writes all bytes to a new file of mode 0600. */
+export async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   const file = openSync(path, 'wx', 0o600)
   try {
     for await (const some of bytes)
@@ -187,6 +189,18 @@ async function holding<T>(dir: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
+ * Opens a backup and reads its line of JSON.
+ * @throws StartError `stateNewer`, `stateOlder`; `Unopened` for a wrong passphrase
+ */
+export async function openBackup(source: ReadStream, path: string, passphrase: string) {
+  const { header, rest } = await readHeader(source, path)
+  const key = await keyOf(header, passphrase)
+  const { contents, files } = await contentsFrom(openStream(key, rest), path)
+  await requireKnown(contents, path)
+  return { contents, files }
+}
+
+/**
  * Restores a backup.
  * @param where the state folder, and the keychain to store its secrets in
  * @throws StartError `stateInUse`, `stateNewer`, `keychain`, or `failed` for a folder that is not
@@ -197,10 +211,7 @@ export async function restore(where: Where, path: string, passphrase: string): P
   requireEmpty(dir)
   const source = createReadStream(path)
   try {
-    const { header, rest } = await readHeader(source, path)
-    const key = await keyOf(header, passphrase)
-    const { contents, files } = await contentsFrom(openStream(key, rest), path)
-    await requireKnown(contents, path)
+    const { contents, files } = await openBackup(source, path, passphrase)
     const filled = await holding(dir, async () => {
       requireEmpty(dir)
       if (isRestoring(dir)) await clear(dir)

@@ -4,8 +4,10 @@
  * They manage the session, operations with this device's keys, and backups.
  */
 import { timeAt } from '../api/fields.ts'
+import type { BackupPlan, BackupResult } from '../api/local/backup-schedule.ts'
 import type { Local } from '../api/local/index.ts'
 import type { Answers } from '../api/route.ts'
+import type { BackupSchedule } from '../state/backup-schedule.ts'
 import { dismissSetKey, sayWhoSet, setElsewhere } from '../device/trust/recovery-notice.ts'
 import type { HandlerContext } from './context.ts'
 
@@ -17,7 +19,21 @@ type Backup = (
   passphrase: string,
 ) => Promise<{ bytes: AsyncIterable<Uint8Array>; accountDatabase: string }>
 
-export const localAnswers = (backup: Backup): Answers<Local, 'daemon', HandlerContext> => ({
+/** The schedule of backups, and the passphrase that seals them. */
+export interface BackupScheduling {
+  set(plan: BackupPlan, passphrase: string): void
+  read(): BackupSchedule | null
+  delete(): void
+  /** @throws AppError invalid_state if no backups are scheduled; keychain_locked */
+  passphrase(): string
+  /** @throws AppError invalid_state if no backups, or others, are scheduled */
+  record(result: BackupResult): void
+}
+
+export const localAnswers = (
+  backup: Backup,
+  scheduling: () => Promise<BackupScheduling>,
+): Answers<Local, 'daemon', HandlerContext> => ({
   backups: {
     create: async ({ body: { passphrase } }) => {
       const { bytes, accountDatabase } = await backup(passphrase)
@@ -27,6 +43,18 @@ export const localAnswers = (backup: Backup): Answers<Local, 'daemon', HandlerCo
         headers: { 'account-database': accountDatabase },
       }
     },
+  },
+  backupSchedule: {
+    set: async ({ body: { passphrase, ...plan } }) => (await scheduling()).set(plan, passphrase),
+    read: async () => {
+      const schedule = (await scheduling()).read()
+      if (schedule === null) return { schedule }
+      const { id, at, folder, keep, set_at, files } = schedule
+      return { schedule: { id, at, folder, keep, set_at, files: [...files] } }
+    },
+    delete: async () => (await scheduling()).delete(),
+    unlock: async () => ({ passphrase: (await scheduling()).passphrase() }),
+    record: async ({ body }) => (await scheduling()).record(body),
   },
   signIn: {
     read: async (_, { home: { signIn } }) => signIn.read(),

@@ -9,6 +9,7 @@ import type { ChangedKeys, ForkedConnection } from '../api/rest/status.ts'
 import { nameOf } from '../device/names.ts'
 import type { LocalDevice } from '../device/device.ts'
 import { waitingDevices } from '../device/sync/waiting-devices.ts'
+import { readSchedule, scheduleFault } from '../state/backup-schedule.ts'
 import type { State } from '../state/state.ts'
 import { keyStatusOf } from '../state/trust.ts'
 import { namingOf } from './named.ts'
@@ -47,9 +48,24 @@ export const changedKeys = (device: Pick<LocalDevice, 'state' | 'identity'>): Ch
 export const forkedConnections = ({ connections, replacements }: State): ForkedConnection[] =>
   connections.forked().map((one) => ({ ...one, replaced_by: replacements.inPlaceOf(one.id) }))
 
-/** Returns the sentences, the most urgent first. */
-export function needsOf(state: State): string[] {
+/** Returns a sentence if the scheduled backups fail; none if they do not. */
+function missingBackup(state: State, now: number): string[] {
+  const schedule = readSchedule(state)
+  const fault = schedule === null ? null : scheduleFault(schedule, now)
+  return fault === null
+    ? []
+    : [
+        `The scheduled backup ${fault.replace(/\.$/, '')}. To try again: countersignd backup --scheduled`,
+      ]
+}
+
+/**
+ * Returns the sentences, the most urgent first.
+ * @param now Unix milliseconds
+ */
+export function needsOf(state: State, now: number): string[] {
   return [
+    ...missingBackup(state, now),
     ...counted(
       changedAccounts(state).length,
       'A person you follow has',

@@ -12,6 +12,7 @@ import { nameToSign } from '../device/identity/signed-name.ts'
 import type { DeviceSession } from '../device/session/session.ts'
 import { noticeTexts } from '../device/sync/notices.ts'
 import { waitingDevices } from '../device/sync/waiting-devices.ts'
+import { readSchedule, scheduleFault } from '../state/backup-schedule.ts'
 import { lastBackupAt } from '../state/last-backup.ts'
 import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
@@ -80,6 +81,7 @@ const nothingOfDevice = {
   display_name: null,
   clock: null,
   last_backup_at: null,
+  scheduled_backup: null,
   last_error: null,
   waiting: null,
   needs_you: [],
@@ -148,7 +150,19 @@ function inUse({ state, identity }: LocalDevice, backend: string): string {
   return `The account ${who} is on this machine only, with ${held}.`
 }
 
-function ofDevice(device: LocalDevice, refused: string | null, backend: string): Found {
+/** Returns the scheduled backups; null if there are none. */
+function scheduledBackup(state: State, now: number): Found['scheduled_backup'] {
+  const schedule = readSchedule(state)
+  if (schedule === null) return null
+  const { at, keep, last_success_at } = schedule
+  return { at, keep, last_success_at, fault: scheduleFault(schedule, now) }
+}
+
+function ofDevice(
+  device: LocalDevice,
+  refused: string | null,
+  { backend, now }: { readonly backend: string; readonly now: number },
+): Found {
   const { state, sync } = device
   const signedIn = inUse(device, backend)
   const warning = copyWarning(state)
@@ -162,24 +176,29 @@ function ofDevice(device: LocalDevice, refused: string | null, backend: string):
     last_sync_at: sync.lastGoodAt(),
     last_error: lastError(device),
     waiting: waitingIn(state),
-    needs_you: [...notices, ...needsOf(state)],
+    needs_you: [...notices, ...needsOf(state, now)],
     notices,
     waiting_devices: waitingDevices(state),
     display_name: nameToSign(state),
     clock: device.readClock(),
     last_backup_at: lastBackupAt(state),
+    scheduled_backup: scheduledBackup(state, now),
     changed_keys: changedKeys(device),
     forked_connections: forkedConnections(state),
     summary: refused ?? (warning === null ? signedIn : `${signedIn} ${warning}`),
   }
 }
 
-function found({ byMachine, device, home: { deviceSession, backend } }: HandlerContext): Found {
+function found({
+  byMachine,
+  device,
+  home: { deviceSession, backend, now },
+}: HandlerContext): Found {
   const at = backend()
   if (byMachine) return ofMachine(at)
   if (deviceSession.identity() === null) return without(false, deviceSession.absent().message)
   const refused = refusalOf(device, deviceSession)
-  if (device !== null) return ofDevice(device, refused, at)
+  if (device !== null) return ofDevice(device, refused, { backend: at, now: now() })
   return without(
     refused === null,
     refused ??

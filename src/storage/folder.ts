@@ -7,6 +7,7 @@
  */
 import { type Stats, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { SETTINGS_FILE } from '../config/settings-files.ts'
 import { StartError } from '../errors.ts'
 import { fileFault, hasModes, isMissing } from '../keychain/private-file.ts'
 
@@ -98,14 +99,16 @@ export const isOwnName = (name: string): boolean =>
 
 /**
  * Whether this program filled a folder: it contains files of this program, and no files or folders
- * of others.
+ * of others. The settings file is the operator's, who writes it for this program.
  */
 export function isFilledHere(dir: string): boolean {
   try {
     const entries = readdirSync(dir, { withFileTypes: true }).filter(
       (entry) => entry.isFile() || entry.isDirectory(),
     )
-    return entries.length > 0 && entries.every(({ name }) => isOwnName(name))
+    return (
+      entries.length > 0 && entries.every(({ name }) => isOwnName(name) || name === SETTINGS_FILE)
+    )
   } catch {
     return false
   }
@@ -115,10 +118,13 @@ export function isFilledHere(dir: string): boolean {
 export const isRestoring = (dir: string): boolean =>
   lstatSync(join(dir, RESTORING), { throwIfNoEntry: false }) !== undefined
 
-/** Returns the names in a folder except the lock; an empty list if the folder does not exist. */
+/**
+ * Returns the names in a folder except the lock and the settings file, which may be there before
+ * the first start; an empty list if the folder does not exist.
+ */
 export function contentsOf(dir: string): string[] {
   try {
-    return readdirSync(dir).filter((name) => !isLock(name))
+    return readdirSync(dir).filter((name) => !isLock(name) && name !== SETTINGS_FILE)
   } catch (cause) {
     if (isMissing(cause)) return []
     throw cause
@@ -142,7 +148,8 @@ function empty(folder: string, isOurs: (name: string) => boolean): string[] {
 }
 
 /**
- * Deletes the files that this program created in a state folder, except the lock.
+ * Deletes the files that this program created in a state folder, except the lock. The settings file
+ * stays, and is not among the paths that remain.
  *
  * Only the lock owner may call this.
  * @returns the paths that remain, because other programs created them
@@ -154,7 +161,7 @@ export function removeContents(dir: string): string[] {
     const { name } = entry
     const path = join(dir, name)
     const files = Object.hasOwn(FOLDERS, name) ? FOLDERS[name] : undefined
-    if (isLock(name)) continue
+    if (isLock(name) || name === SETTINGS_FILE) continue
     if (entry.isDirectory() && name === RESTORING) left.push(...removeStaging(path))
     else if (entry.isDirectory() && files !== undefined)
       left.push(...empty(path, (file) => files.test(file)))

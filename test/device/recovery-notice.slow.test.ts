@@ -22,7 +22,8 @@ async function twoDevices(t: TestContext) {
   return { world, bob, phone }
 }
 
-const local = localAnswers(() => assert.fail('no backup is made'))
+const none = () => assert.fail('no backup is made')
+const local = localAnswers(none, none)
 
 const dismiss = (user: DeviceUser) => local.recovery.dismiss({}, at(user))
 

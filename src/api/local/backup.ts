@@ -9,6 +9,14 @@ export const LONGEST = 1024
 export const lengthOf = (passphrase: string): number =>
   Array.from(passphrase.normalize('NFC')).length
 
+export const Passphrase = v.pipe(
+  v.string(),
+  v.check(
+    (text) => text.length <= LONGEST && lengthOf(text) >= SHORTEST,
+    `A passphrase must have ${SHORTEST} to ${LONGEST} characters.`,
+  ),
+)
+
 export const backups = {
   /** Encrypt a copy of everything that this device stores. */
   create: {
@@ -16,15 +24,7 @@ export const backups = {
     path: '/local/v1/backups',
     by: 'daemon',
     errors: ['in_progress'],
-    body: v.strictObject({
-      passphrase: v.pipe(
-        v.string(),
-        v.check(
-          (text) => text.length <= LONGEST && lengthOf(text) >= SHORTEST,
-          `A passphrase must have ${SHORTEST} to ${LONGEST} characters.`,
-        ),
-      ),
-    }),
+    body: v.strictObject({ passphrase: Passphrase }),
     media: ['application/octet-stream'],
   },
 } as const satisfies Routes

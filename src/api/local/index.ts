@@ -9,6 +9,7 @@ import { email, id, name } from '../fields.ts'
 import { Machine, MachinePublicKey } from '../device/machines.ts'
 import { ShownWords } from '../rest/approvals.ts'
 import { BACKEND_ERRORS, type Table } from '../route.ts'
+import { backupSchedule } from './backup-schedule.ts'
 import { backups } from './backup.ts'
 import { RecoverySignature, ResetPlan, recovery } from './recovery.ts'
 
@@ -69,6 +70,7 @@ const Code = v.pipe(v.string(), v.maxLength(100))
 
 export const local = {
   backups,
+  backupSchedule,
   signIn: {
     /** Get the account that this device is signed in to. */
     read: {

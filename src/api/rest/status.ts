@@ -48,6 +48,21 @@ export type ForkedConnection = v.InferOutput<typeof ForkedConnection>
 
 const LastError = v.object({ at: Time, message: v.string() })
 
+const ScheduledBackup = v.object({
+  at: v.pipe(v.string(), v.description('The time of the day, in the time zone of the machine.')),
+  keep: v.pipe(v.number(), v.description('How many backups are kept.')),
+  last_success_at: v.pipe(
+    v.nullable(Time),
+    v.description('When the data of the last backup that passed its restore test was read.'),
+  ),
+  fault: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'What is wrong: the last backup failed, or there was none for two days. null if nothing is.',
+    ),
+  ),
+})
+
 export const Status = named(
   'Status',
   v.object({
@@ -113,6 +128,12 @@ export const Status = named(
       v.nullable(Time),
       v.description(
         'When the last complete backup of this device was captured (`countersignd backup`); null if there was none, and without a device.',
+      ),
+    ),
+    scheduled_backup: v.pipe(
+      v.nullable(ScheduledBackup),
+      v.description(
+        'The daily backups that `countersignd backup --schedule` set up; null if none are scheduled, and without a device.',
       ),
     ),
     waiting_devices: v.pipe(

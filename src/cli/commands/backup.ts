@@ -1,141 +1,83 @@
 /** The commands that back up this device and restore a backup. */
-import { lengthOf, LONGEST, SHORTEST } from '../../api/local/backup.ts'
-import type { Content } from '../../api/route.ts'
 import type { Restored } from '../../daemon/restore.ts'
+import { EXIT } from '../../errors.ts'
 import type { LostSecret } from '../../daemon/folder-secrets.ts'
-import { StartError } from '../../errors.ts'
-import { readPrivate } from '../../keychain/private-file.ts'
+import { PASSPHRASE_HELP, PASSPHRASE_OPTIONS, passphraseOf } from '../backup/passphrase.ts'
+import { makeBackup } from '../backup/stream.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
-import { requireNew, writeNew } from '../new-file.ts'
-import { type Prompt, withPrompt } from '../prompt.ts'
-
-/**
- * The passphrase comes from a terminal without echo, or from a private file.
- *
- * It never comes from an argument or a variable, because other users can see those.
- */
-const PASSPHRASE_OPTION = { 'passphrase-file': { type: 'string' } } as const
-
-/** Returns why a new passphrase is rejected; null if it is accepted. */
-function faultOf(passphrase: string): string | null {
-  const length = lengthOf(passphrase)
-  if (length < SHORTEST)
-    return `The passphrase has ${length} character${length === 1 ? '' : 's'}. Choose one with at least ${SHORTEST}, such as five words: a thief who has the backup can try any number of passphrases.`
-  return passphrase.length > LONGEST
-    ? `The passphrase is longer than ${LONGEST} characters. Choose a shorter one.`
-    : null
-}
-
-function fromFile(path: string): string {
-  const text = readPrivate(path)
-  if (text === null)
-    throw new StartError(
-      'configuration',
-      `There is no file ${path}. Correct --passphrase-file, or create the file.`,
-    )
-  const passphrase = text.trim()
-  if (passphrase === '' || /[\r\n]/.test(passphrase))
-    throw new StartError('configuration', `${path} must contain only the passphrase, on one line.`)
-  return passphrase
-}
-
-const given = (answer: string | null): string => {
-  if (answer !== null && answer !== '') return answer
-  throw new StartError('failed', 'No passphrase was given. Nothing was done.')
-}
-
-async function typed(ask: Prompt['ask'], isNew: boolean): Promise<string> {
-  if (!isNew) return given(await ask('Passphrase of the backup: '))
-  const passphrase = given(await ask('New passphrase for the backup: '))
-  // Check the passphrase before the user has to type it a second time.
-  const fault = faultOf(passphrase)
-  if (fault !== null) throw new StartError('failed', fault)
-  if (given(await ask('The same passphrase again: ')) === passphrase) return passphrase
-  throw new StartError('failed', 'The two passphrases were different. Nothing was done. Try again.')
-}
-
-/**
- * Returns the passphrase.
- * @param isNew whether the passphrase is for a new backup, so that the user must type it twice and
- * it must be long enough
- * @throws StartError; UsageError if there is neither a file nor a terminal
- */
-async function passphraseOf(
-  { options, io }: Pick<Invocation, 'options' | 'io'>,
-  isNew: boolean,
-): Promise<string> {
-  const path = options['passphrase-file']
-  if (path !== undefined) {
-    const passphrase = fromFile(String(path))
-    const fault = isNew ? faultOf(passphrase) : null
-    if (fault !== null) throw new StartError('failed', fault)
-    return passphrase
-  }
-  if (io.stdin.isTTY !== true)
-    throw new UsageError(
-      'There is no terminal for typing the passphrase. Write it to a file of mode 0600, and add --passphrase-file with the path of that file.',
-    )
-  return withPrompt(io, (prompt) => typed((question) => prompt.askUnseen(question), isNew))
-}
+import { requireNew } from '../new-file.ts'
 
 const ANOTHER = '"countersignd backup FILE"'
 
-/**
- * Returns the bytes of a body, and a function that returns the number of bytes so far.
- *
- * The body can be a stream, or a single text or buffer.
- */
-function counted({ body }: Content) {
-  let size = 0
-  async function* bytes() {
-    for await (const some of typeof body === 'string' || body instanceof Uint8Array
-      ? [body]
-      : body) {
-      const chunk = typeof some === 'string' ? Buffer.from(some) : some
-      size += chunk.length
-      yield chunk
-    }
-  }
-  return { bytes: bytes(), size: () => size }
+async function backUp(invocation: Invocation, path: string): Promise<void> {
+  const { withApi, print, say } = invocation
+  requireNew(path, ANOTHER)
+  const passphrase = await passphraseOf(invocation, true)
+  const { size, database } = await withApi((api) => makeBackup(api, path, passphrase, ANOTHER))
+  print({ file: path, size_bytes: size, account_database: database }, path)
+  say(
+    `Wrote ${size} bytes. Keep the passphrase in another place: without it, the backup cannot be restored.`,
+  )
+  if (database === 'postgresql')
+    say(
+      'The account database is in PostgreSQL and is not in this backup. Stop the daemon, then make both again: this backup, and a dump of the database (pg_dump).',
+    )
 }
 
+const USES =
+  'Name a file, or schedule backups with --schedule, or make a scheduled one with --scheduled.'
+
 export const backupCommand: Command = {
-  usage: 'FILE [--passphrase-file FILE] [--json]',
+  usage:
+    'FILE | --schedule TIME --to FOLDER [--keep N] | --schedule off | --scheduled [--passphrase-file FILE | --passphrase-fd N] [--json]',
   help: `
 Writes a backup of this device to a new file: its keys and tokens, its connections and contacts, the embedded
 account, and the audit log. The backup is encrypted with a passphrase of at least 12 characters, and cannot be
 restored without it. The daemon can be running during the backup. To restore the backup, use
 "countersignd restore FILE".
 
+With --schedule, a timer of the system makes a backup every day. Each backup is tested: it is opened and checked as
+by a restore. Then the oldest ones are deleted. The keychain stores the passphrase. "countersignd status" shows the
+last result.
+
 The backup does not contain outgoing mail. If the account database is in PostgreSQL, the backup does not contain it
 either: back it up with the tools of PostgreSQL.
 
-  --passphrase-file FILE   read the passphrase from this file of mode 0600 (default: you type it twice)`,
+  --schedule TIME          make a backup every day at this time, such as 03:00; "off" ends that and keeps the files
+  --to FOLDER              the folder of the scheduled backups, best on another disk
+  --keep N                 how many scheduled backups are kept (default: 14)
+  --scheduled              make a scheduled backup now, as the timer does
+${PASSPHRASE_HELP} (default: you type it twice)`,
   examples: {
     'backup countersign.backup': 'ask for a passphrase, and write the backup',
-    'backup countersign.backup --passphrase-file FILE': 'in a script',
+    'backup --schedule 03:00 --to /mnt/backup --keep 14': 'every night; ask for a passphrase',
+    'backup countersign.backup --passphrase-fd 3 3< FILE': 'in a script',
   },
-  options: PASSPHRASE_OPTION,
-  args: [1, 1],
+  options: {
+    schedule: { type: 'string' },
+    to: { type: 'string' },
+    keep: { type: 'string' },
+    scheduled: { type: 'boolean' },
+    ...PASSPHRASE_OPTIONS,
+  },
+  args: [0, 1],
+  check({ args, options: { schedule, scheduled, to, keep } }) {
+    const uses = [args.length > 0, schedule !== undefined, scheduled === true]
+    if (uses.filter((is) => is).length !== 1) throw new UsageError(USES)
+    if (schedule === undefined && (to !== undefined || keep !== undefined))
+      throw new UsageError('--to and --keep have an effect only with --schedule.')
+  },
   async run(invocation) {
-    const { args, withApi, print, say } = invocation
-    const [path = ''] = args
-    requireNew(path, ANOTHER)
-    const passphrase = await passphraseOf(invocation, true)
-    const { size, database } = await withApi(async (api) => {
-      const content = await api.backups.create({ body: { passphrase } })
-      const backup = counted(content)
-      await writeNew(path, backup.bytes, ANOTHER)
-      return { size: backup.size(), database: content.headers?.['account-database'] }
-    })
-    print({ file: path, size_bytes: size, account_database: database ?? null }, path)
-    say(
-      `Wrote ${size} bytes. Keep the passphrase in another place: without it, the backup cannot be restored.`,
-    )
-    if (database === 'postgresql')
-      say(
-        'The account database is in PostgreSQL and is not in this backup. Stop the daemon, then make both again: this backup, and a dump of the database (pg_dump).',
-      )
+    const { args, options } = invocation
+    const [path] = args
+    if (path !== undefined) return backUp(invocation, path)
+    if (options['scheduled'] === true)
+      return (await import('../backup/scheduled.ts')).runScheduled(invocation)
+    const { scheduleBackups, unscheduleBackups } = await import('../backup/schedule.ts')
+    const { thisMachine } = await import('../service/machine.ts')
+    return options['schedule'] === 'off'
+      ? unscheduleBackups(invocation, thisMachine)
+      : scheduleBackups(invocation, thisMachine)
   },
 }
 
@@ -183,8 +125,22 @@ function warningFor({ sealed_secrets: all, lost_secrets: lost }: Restored): stri
   ].join(' ')
 }
 
+/** Checks a backup as a restore does. The exit code is 1 if it cannot be restored completely. */
+async function testBackup(invocation: Invocation, path: string): Promise<number> {
+  const { print } = invocation
+  const { testRestore } = await import('../../daemon/restore-test.ts')
+  const tested = await testRestore(path, await passphraseOf(invocation, false))
+  const { created_at: at, account, sealed_secrets: all, lost_secrets: lost } = tested
+  const whose = account === null ? 'a device that was not signed in' : account
+  print({ file: path, ...tested }, [
+    `This backup can be restored: ${whose} as it was at ${at}.`,
+    ...(lost.length === 0 ? [] : [`${lost.length} of ${all} encrypted secrets are damaged.`]),
+  ])
+  return lost.length === 0 ? EXIT.ok : EXIT.failed
+}
+
 export const restoreCommand: Command = {
-  usage: 'FILE [--passphrase-file FILE] [--json]',
+  usage: 'FILE [--test] [--passphrase-file FILE | --passphrase-fd N] [--json]',
   help: `
 Restores a backup made by "countersignd backup" into the state folder, which must be new or empty. No daemon may use
 that folder. If the command fails, nothing is changed. The command does not fail if some secrets in the backup are
@@ -195,15 +151,20 @@ daemon.
 A device must never run in two places. Before you start the restored daemon, stop the original one permanently.
 Changes made after the backup are lost. In particular, tokens that were revoked after the backup are valid again.
 
-  --passphrase-file FILE   read the passphrase from this file of mode 0600 (default: you type it)`,
+With --test, the backup is only read and checked, as by a restore. Nothing is changed.
+
+  --test                   check the backup, and restore nothing
+${PASSPHRASE_HELP} (default: you type it)`,
   examples: {
     'restore countersign.backup': 'restore it into a new state folder',
+    'restore countersign.backup --test': 'check that it could be restored',
   },
-  options: PASSPHRASE_OPTION,
+  options: { test: { type: 'boolean' }, ...PASSPHRASE_OPTIONS },
   args: [1, 1],
   async run(invocation) {
     const { args, io, config, print, say } = invocation
     const [path = ''] = args
+    if (invocation.options['test'] === true) return testBackup(invocation, path)
     const settings = config()
     const { requireEmpty, restore } = await import('../../daemon/restore.ts')
     requireEmpty(settings.stateDir)

@@ -11,6 +11,7 @@ import { EXIT } from '../../errors.ts'
 import { type Colour, coloured } from '../output.ts'
 import { type Command, type Io, UsageError } from '../command.ts'
 import { accountCheck } from '../doctor/account.ts'
+import { backupsCheck } from '../doctor/backups.ts'
 import { type Part, type Reported, newApart } from '../doctor/subprocess.ts'
 import { auditCheck, auditApart, databaseChecks, databasesApart } from '../doctor/databases.ts'
 import { clockCheck, serverCheck } from '../doctor/server.ts'
@@ -36,6 +37,7 @@ const CHECKS: readonly DoctorCheck[] = [
   filesCheck,
   ...databaseChecks,
   auditCheck,
+  backupsCheck,
   daemonCheck,
   portsCheck,
   keychainCheck,
@@ -72,7 +74,8 @@ function once<T>(make: () => T): () => T {
 }
 
 function groundOf({ env, machine }: Io, now = Date.now): DoctorContext {
-  const { config: read, faults } = surveyConfig(env, machine)
+  const survey = surveyConfig(env, machine)
+  const { config: read } = survey
   const { stateDir } = read
   const memory = memoryOf(stateDir)
   const config = ofFolder(read, memory.server)
@@ -80,7 +83,7 @@ function groundOf({ env, machine }: Io, now = Date.now): DoctorContext {
   return {
     env,
     config,
-    faults,
+    survey,
     now,
     holding: once(() => holdingOf(stateDir)),
     memory,

@@ -10,6 +10,7 @@ import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Config } from '../../config/config.ts'
 import { foldersOf, forgetStored } from '../../daemon/folder-secrets.ts'
+import { SETTINGS_FILE } from '../../config/settings-files.ts'
 import { EXIT, StartError } from '../../errors.ts'
 import { isInSystem } from '../../keychain/keychain.ts'
 import { isMissing } from '../../keychain/private-file.ts'
@@ -96,7 +97,7 @@ function emptyOwn(dir: string): Emptied {
   try {
     const secrets = foldersOf('.').some(isInSystem)
     const left = removeContents('.')
-    rmSync(LOCK, { force: true })
+    for (const name of [SETTINGS_FILE, LOCK]) rmSync(name, { force: true })
     lock?.release()
     // If the lock was not acquired, the journal of a crashed owner may still exist.
     rmSync(`${LOCK}-journal`, { force: true })
@@ -207,7 +208,7 @@ async function empty(dir: string): Promise<readonly string[]> {
     // Delete the secrets before the files, because the files list the secrets.
     await forgetStored(dir)
     const left = removeContents(dir)
-    rmSync(join(dir, LOCK), { force: true })
+    for (const name of [SETTINGS_FILE, LOCK]) rmSync(join(dir, name), { force: true })
     lock.release()
     if (left.length === 0) rmdirSync(dir)
     return left

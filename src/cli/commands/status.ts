@@ -35,6 +35,13 @@ function waitingText({ waiting }: Status): string | null {
   return listed.length === 0 ? null : `${listed.join(', ')}, for the next sync`
 }
 
+/** Returns the scheduled backups; null if there are none. */
+function scheduledText({ scheduled_backup: scheduled }: Status): string | null {
+  if (scheduled === null) return null
+  const { at, keep, last_success_at: success } = scheduled
+  return `daily at ${at}, ${keep} kept; last one tested: ${whenOr('never', success)}`
+}
+
 /** The sentence before the summary if no daemon runs. */
 const NO_DAEMON =
   'The daemon is not running. To start it: countersignd serve (or countersignd service install).'
@@ -60,6 +67,7 @@ function statusLines(status: Status, hasDaemon: boolean): string[] {
         'Last backup',
         status.device_registered === true ? whenOr('never', status.last_backup_at) : null,
       ],
+      ['Scheduled', scheduledText(status)],
       ['Last error', last_error && `${when(last_error.at)}  ${last_error.message}`],
       ['Next sync', next_sync_at && when(next_sync_at)],
       ['Changes', changes(status)],

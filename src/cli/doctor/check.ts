@@ -1,5 +1,4 @@
-import type { Config } from '../../config/config.ts'
-import type { StartError } from '../../errors.ts'
+import type { Config, ConfigSurvey } from '../../config/config.ts'
 import type { Apart } from './subprocess.ts'
 import type { Holding } from './lock-owner.ts'
 import type { Memory } from './memory.ts'
@@ -11,9 +10,10 @@ import type { Finding } from './finding.ts'
  */
 export interface DoctorContext {
   readonly env: NodeJS.ProcessEnv
-  /** The settings that could be read from the environment. An invalid setting is absent. */
+  /** The settings that could be read. An invalid setting is absent. */
   readonly config: Partial<Config>
-  readonly faults: readonly StartError[]
+  /** The settings as they are set, and the errors in them. */
+  readonly survey: Pick<ConfigSurvey, 'faults' | 'values' | 'files'>
   /** Returns the current time in Unix milliseconds. */
   readonly now: () => number
   readonly holding: () => Promise<Holding>

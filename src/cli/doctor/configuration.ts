@@ -5,6 +5,7 @@ import { StartError } from '../../errors.ts'
 import { readAuthority, requireCertificate } from '../../remote/transport.ts'
 import { versionLine } from '../../runtime/version.ts'
 import { chosenToken } from '../api.ts'
+import { isForSystem } from '../system-instance.ts'
 import type { DoctorCheck, DoctorContext } from './check.ts'
 import { fail, type Finding, ok, warn } from './finding.ts'
 
@@ -81,7 +82,7 @@ function* usedLater({ config }: DoctorContext): Generator<() => unknown> {
 }
 
 function faultsOf(ground: DoctorContext): StartError[] {
-  const faults = [...ground.faults]
+  const faults = [...ground.survey.faults]
   for (const use of usedLater(ground))
     try {
       use()
@@ -92,9 +93,9 @@ function faultsOf(ground: DoctorContext): StartError[] {
   return faults
 }
 
-function inForce({ config, env }: DoctorContext): string {
+function inForce({ config, survey: { values } }: DoctorContext): string {
   const { stateDir, bind, port, accountBind, accountPort, backendUrl, environment } = config
-  const count = Object.keys(env).filter((name) => name.startsWith('SVC_') && env[name]).length
+  const count = Object.keys(values).filter((name) => name.startsWith('SVC_') && values[name]).length
   const parts = [
     stateDir === undefined ? null : `folder ${stateDir}`,
     bind === undefined || port === undefined ? null : `API ${bind}:${port}`,
@@ -105,7 +106,7 @@ function inForce({ config, env }: DoctorContext): string {
       ? null
       : `account server ${backendUrl ?? 'embedded in the daemon'} (${environment})`,
   ]
-  return `${count} SVC_ ${count === 1 ? 'variable' : 'variables'} set; ${parts.filter((it) => it !== null).join(', ')}`
+  return `${count} ${count === 1 ? 'setting' : 'settings'} set; ${parts.filter((it) => it !== null).join(', ')}`
 }
 
 export const configurationCheck: DoctorCheck = {
@@ -115,9 +116,21 @@ export const configurationCheck: DoctorCheck = {
       fail(
         NAME,
         fault.message,
-        'Correct the setting in the environment of countersignd: in the shell, or in the unit of the service.',
+        'Correct the setting in the file that the message names, or else in the environment of countersignd: in the shell, or in the unit of the service.',
       ),
     )
-    return [...faults, ...(faults.length === 0 ? [ok(NAME, inForce(ground))] : [])]
+    const { stateDir, system } = ground.config
+    // The settings of the service need not apply to the users who call it.
+    const isOutside =
+      stateDir !== undefined && system !== undefined && isForSystem({ stateDir, system })
+    const unread = ground.survey.files.filter(({ state }) => state === 'unreadable' && !isOutside)
+    const hidden = unread.map(({ path }) =>
+      warn(
+        NAME,
+        `this user may not read ${path}, so its settings do not apply to this user`,
+        'If they must apply to each user: keep secrets in files of their own (settings whose names end in _FILE), then chmod 644 the settings.',
+      ),
+    )
+    return [...faults, ...hidden, ...(faults.length === 0 ? [ok(NAME, inForce(ground))] : [])]
   },
 }

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileFault, hasModes, isMissing } from '../../keychain/private-file.ts'
+import { SETTINGS_FILE } from '../../config/settings-files.ts'
 import { OWN_FOLDER, folderFault, isFilledHere, isOwnName } from '../../storage/folder.ts'
 import { type Finding, fail, ok, shellQuoted, messageOf, sizeOf, warn } from './finding.ts'
 import { type DoctorCheck } from './check.ts'
@@ -149,7 +150,8 @@ function entryFault(path: string, stat: Stats, now: number): Finding | null {
 
 function contents(dir: string, now: number): Finding[] {
   // In a folder like /tmp, the files of other programs are not this program's concern.
-  const isOwn = isFilledHere(dir) ? () => true : isOwnName
+  // The check of the configuration covers the settings file, which root may own.
+  const isOwn = isFilledHere(dir) ? (name: string) => name !== SETTINGS_FILE : isOwnName
   const found: Finding[] = []
   let [seen, bytes] = [0, 0]
   for (const { path, stat } of entriesBelow(dir, isOwn)) {

@@ -6,6 +6,8 @@ import { copyWarning } from '../../device/identity/own-keys.ts'
 import { type Facts, knownServer, readFacts } from '../../device/identity/identity.ts'
 import { type Notice, noticesOf } from '../../device/sync/notices.ts'
 import { logRows } from '../../state/logs.ts'
+import { type BackupSchedule, readSchedule } from '../../state/backup-schedule.ts'
+import { lastBackupAt } from '../../state/last-backup.ts'
 import { metaRows } from '../../state/meta.ts'
 import { replayRows } from '../../state/verifications.ts'
 import { openReadOnly } from '../../storage/database-file.ts'
@@ -25,6 +27,8 @@ export interface Memory {
   readonly notices: readonly Notice[]
   /** The highest window in which words were used; 0 if none were. */
   readonly highestWindow: number
+  readonly backupSchedule: BackupSchedule | null
+  readonly lastBackup: string | null
 }
 
 const NOTHING: Memory = {
@@ -37,6 +41,8 @@ const NOTHING: Memory = {
   lastGoodSync: null,
   notices: [],
   highestWindow: 0,
+  backupSchedule: null,
+  lastBackup: null,
 }
 
 /** Reads the data from a state folder. If no database can be read, returns empty values. */
@@ -59,6 +65,8 @@ export function memoryOf(stateDir: string | undefined): Memory {
         lastGoodSync: meta.get('last_good_sync') as string | null,
         notices: noticesOf({ meta }),
         highestWindow: replayRows(db).highest(),
+        backupSchedule: readSchedule({ meta }),
+        lastBackup: lastBackupAt({ meta }),
       }
     } finally {
       db.close()

@@ -17,6 +17,7 @@ export const SECTIONS: Readonly<Record<HelpSection, string>> = {
 export const TOPICS: Readonly<Record<string, string>> = {
   account: 'Delete the account',
   audit: 'Check the audit log',
+  config: 'Show the settings, and where they are set',
   connection: 'List, create and change connections and their members',
   device: 'List, approve, renew and revoke devices',
   email: 'List and add e-mail addresses',

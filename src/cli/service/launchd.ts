@@ -6,6 +6,7 @@
  */
 import { StartError } from '../../errors.ts'
 import type { Definition, ServiceState, ServiceSettings, CommandWords } from './definition.ts'
+import { SCHEDULED, type TimerSettings } from './timer-settings.ts'
 import { escaped, unescaped } from './xml.ts'
 
 const LABEL = 'org.countersign.countersignd'
@@ -30,6 +31,42 @@ const integer = (key: string, value: number) => property(key, `<integer>${value}
 const dictionary = (key: string, inner: string, value: string) =>
   property(key, `<dict>\n    <key>${inner}</key>\n    ${value}\n  </dict>`)
 
+const listOf = (properties: readonly string[]) => `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+${properties.join('')}</dict>
+</plist>
+`
+
+/** Returns the domain of launchctl(1) for a scope. */
+export const launchdDomain = ({ scope, uid }: Pick<ServiceSettings, 'scope' | 'uid'>): string =>
+  scope === 'system' ? 'system' : `gui/${uid ?? 0}`
+
+/** Returns the property list of a command that runs once a day. */
+export function calendarList({ program, at, stateDir }: TimerSettings, label: string): string {
+  const [hour, minute] = at.split(':').map(Number)
+  return listOf([
+    string('Label', label),
+    property('ProgramArguments', `<array>\n${strings([...program, ...SCHEDULED])}  </array>`),
+    ...(stateDir === null
+      ? []
+      : [
+          dictionary(
+            'EnvironmentVariables',
+            'SVC_STATE_DIR',
+            `<string>${escaped(stateDir)}</string>`,
+          ),
+        ]),
+    property(
+      'StartCalendarInterval',
+      `<dict>\n    <key>Hour</key>\n    <integer>${hour}</integer>\n    <key>Minute</key>\n    <integer>${minute}</integer>\n  </dict>`,
+    ),
+    string('ProcessType', 'Background'),
+    integer('Umask', 0o077),
+  ])
+}
+
 function plist({ scope, program }: ServiceSettings, log: string): string {
   const isSystem = scope === 'system'
   const properties = [
@@ -52,13 +89,7 @@ function plist({ scope, program }: ServiceSettings, log: string): string {
     string('StandardOutPath', '/dev/null'),
     string('StandardErrorPath', log),
   ]
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<plist version="1.0">
-<dict>
-${properties.join('')}</dict>
-</plist>
-`
+  return listOf(properties)
 }
 
 function standing({
@@ -80,9 +111,9 @@ const folder = (path: string): CommandWords => [
 
 /** Returns the property list for a scope, and the commands of launchctl(1). */
 export function launchd(wanted: ServiceSettings): Definition {
-  const { scope, home, uid, program } = wanted
+  const { scope, home, program } = wanted
   const isSystem = scope === 'system'
-  const domain = isSystem ? 'system' : `gui/${uid ?? 0}`
+  const domain = launchdDomain(wanted)
   const log = isSystem ? `${SYSTEM_LOGS}/countersignd.log` : `${home}/Library/Logs/countersignd.log`
   const path = isSystem
     ? `/Library/LaunchDaemons/${LABEL}.plist`

@@ -4,7 +4,8 @@
  * The caller's environment is ignored. The settings are read before anything is removed. If they
  * are ambiguous, the operation fails and changes nothing.
  */
-import { readConfig } from '../../config/config.ts'
+import { stateDirIn } from '../../config/config.ts'
+import { environmentLines } from '../../config/environment-file.ts'
 import { StartError } from '../../errors.ts'
 import type { CommandWords, Definition, ServicePlatform } from './definition.ts'
 import { fromPropertyList } from './launchd.ts'
@@ -100,7 +101,7 @@ export async function stateDirOf(
   )
   if (stateDir !== null && of['SVC_STATE_DIR'] === undefined) return stateDir
   const homedir = () => (platform === 'win32' ? undefined : of['HOME']) ?? machine.home
-  const dir = readConfig(of, { platform, homedir }).stateDir
+  const dir = stateDirIn(of, { platform, homedir })
   return dir === STATE_LINK ? SYSTEM_STATE : dir
 }
 
@@ -125,32 +126,6 @@ export async function askedThere(
   }
 }
 
-// Only the white space that systemd recognises is skipped: no other Unicode space, no byte order
-// mark.
-const LINE = /^[ \t]*([^=]*?)[ \t]*=[ \t]*([^]*?)[ \t]*$/
-const QUOTED = /^(["'])([^"'\\]*)\1$/
-/** Matches a quoted value that ends on the same line, with any content. */
-const CLOSED = /^(?:"(?:[^"\\]|\\[^])*"|'[^'\\]*')$/
-
-function textOf(content: Uint8Array): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
-  } catch {
-    return null
-  }
-}
-
-/** Returns the value in a line; null if it cannot be parsed unambiguously. */
-function valueOf(raw: string): string | null {
-  const quoted = QUOTED.exec(raw)
-  if (quoted !== null) return quoted[2] ?? ''
-  return /^["']|\\/.test(raw) ? null : raw
-}
-
-/** Returns whether a line continues on the next line, or could continue. */
-const isOpen = (line: string, raw: string) =>
-  line.endsWith('\\') || (/^["']/.test(raw) && !CLOSED.test(raw))
-
 /**
  * Returns the values of some variables in an environment file, parsed as systemd does.
  *
@@ -165,24 +140,21 @@ function fromEnvironmentFile(
   path: string,
 ): NodeJS.ProcessEnv {
   const found: NodeJS.ProcessEnv = {}
-  const doubt = (at: number) =>
+  const doubt = (line: number) =>
     new StartError(
       'configuration',
-      `Line ${at + 1} of ${path} is ambiguous, so the state folder of the service is not known. ` +
+      `Line ${line} of ${path} is ambiguous, so the state folder of the service is not known. ` +
         'Write SVC_STATE_DIR=/its/folder on a line of its own in that file, and every other value on one line. Then run this command again.',
     )
-  const text = textOf(content)
-  if (text === null || text.includes('\0')) throw doubt(0)
-  for (const [at, line] of text.split(/\r\n|\n|\r/).entries()) {
-    const [, name, raw = ''] = LINE.exec(line) ?? []
-    if (isOpen(line, raw)) throw doubt(at)
-    if (/^[ \t]*([#;]|$)/.test(line)) continue
-    if (name !== undefined && names.includes(name)) {
-      const value = valueOf(raw)
-      if (value === null) throw doubt(at)
+  const lines = environmentLines(content)
+  if (lines === null) throw doubt(1)
+  for (const { line, name, value, isOpen, text } of lines) {
+    if (isOpen) throw doubt(line)
+    if (name !== null && names.includes(name)) {
+      if (value === null) throw doubt(line)
       found[name] = value
-    } else if (names.some((known) => new RegExp(`(^|\\W)${known}(\\W|$)`).test(name ?? line)))
-      throw doubt(at)
+    } else if (names.some((known) => new RegExp(`(^|\\W)${known}(\\W|$)`).test(name ?? text)))
+      throw doubt(line)
   }
   return found
 }

@@ -14,6 +14,7 @@ import {
   type ServiceSettings,
   type CommandWords,
 } from './definition.ts'
+import { SCHEDULED, type TimerSettings } from './timer-settings.ts'
 
 const UNIT = 'countersignd.service'
 
@@ -88,7 +89,7 @@ StateDirectoryMode=0700
 RuntimeDirectory=countersign
 RuntimeDirectoryMode=0755
 Environment=SVC_STATE_DIR=${SYSTEM_STATE}
-EnvironmentFile=-${SYSTEM_SETTINGS}/environment
+EnvironmentFile=-${SYSTEM_SETTINGS}/countersignd.env
 LoadCredential=countersign-key:${SYSTEM_SETTINGS}/key
 LoadCredential=countersign-machine-key`
 
@@ -129,6 +130,67 @@ ${isSystem ? `${CONFINED}\n` : ''}
 WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 `
 }
+
+/** Returns a path as one word of a list of paths in a unit. */
+function listed(path: string): string {
+  if (/[\p{Cc}"'\\]/u.test(path))
+    throw new StartError(
+      'failed',
+      `${JSON.stringify(path)} contains a character that systemd does not accept in a path. Choose another folder.`,
+    )
+  const escaped = path.replaceAll('%', '%%')
+  return /\s/.test(escaped) ? `"${escaped}"` : escaped
+}
+
+// The unit of the machine runs as root: the state is the service's, the folder may be anyone's, and
+// only root can read one and write to the other.
+const backupConfined = (
+  folder: string,
+) => `CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH
+PrivateDevices=yes
+PrivateTmp=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectSystem=strict
+ReadWritePaths=${listed(folder)}
+`
+
+/** Returns the unit that makes one backup. */
+export function backupUnit(wanted: TimerSettings): string {
+  const { scope, program, folder, stateDir } = wanted
+  const isSystem = scope === 'system'
+  return `# Written by "countersignd backup --schedule"
+[Unit]
+Description=Countersign: a backup of this device
+RequiresMountsFor=${listed(folder)}
+After=countersignd.service
+
+[Service]
+Type=oneshot
+ExecStart=${commandLine(program, SCHEDULED.join(' '))}
+${stateDir === null ? '' : `Environment=${word(`SVC_STATE_DIR=${stateDir}`, false)}\n`}StandardOutput=null
+StandardError=journal
+${HARDENED}
+${isSystem ? backupConfined(folder) : ''}`
+}
+
+/** Returns the timer of that unit. */
+export const timerUnit = ({ at }: TimerSettings): string =>
+  `# Written by "countersignd backup --schedule"
+[Unit]
+Description=Countersign: a daily backup of this device
+
+[Timer]
+OnCalendar=*-*-* ${at}:00
+Persistent=yes
+
+[Install]
+WantedBy=timers.target
+`
 
 /**
  * An environment in which the health check finds the daemon of the machine.
@@ -196,7 +258,7 @@ export function systemd(wanted: ServiceSettings): Definition {
       env: isSystem ? ANYBODY : {},
     },
     stateDir: isSystem ? SYSTEM_STATE : null,
-    settings: `${remainingFolder}/environment`,
+    settings: isSystem ? `${remainingFolder}/countersignd.env` : `${remainingFolder}/environment`,
     remainingFolder,
     log: isSystem ? 'journalctl -u countersignd' : 'journalctl --user -u countersignd',
   }

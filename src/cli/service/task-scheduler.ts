@@ -13,6 +13,7 @@ import {
   type CommandWords,
   unitPath,
 } from './definition.ts'
+import { SCHEDULED, type TimerSettings } from './timer-settings.ts'
 import { escaped } from './xml.ts'
 
 const TASK = 'Countersign'
@@ -94,6 +95,50 @@ ${
 `.replaceAll('\n', '\r\n')
 }
 
+/** Returns the task of a command that runs once a day as the user, and after a missed run. */
+export function dailyTask(wanted: TimerSettings): string {
+  const { program, at } = wanted
+  const [command, ...args] = [...program, ...SCHEDULED]
+  return `<?xml version="1.0" encoding="UTF-16"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <RegistrationInfo>
+    <Description>Countersign: a daily backup of this device</Description>
+  </RegistrationInfo>
+  <Triggers>
+    <CalendarTrigger>
+      <StartBoundary>2026-01-01T${at}:00</StartBoundary>
+      <Enabled>true</Enabled>
+      <ScheduleByDay>
+        <DaysInterval>1</DaysInterval>
+      </ScheduleByDay>
+    </CalendarTrigger>
+  </Triggers>
+  <Principals>
+    <Principal id="Author">
+      <UserId>${escaped(userOf(wanted))}</UserId>
+      <LogonType>InteractiveToken</LogonType>
+      <RunLevel>LeastPrivilege</RunLevel>
+    </Principal>
+  </Principals>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <StartWhenAvailable>true</StartWhenAvailable>
+    <Enabled>true</Enabled>
+    <Hidden>true</Hidden>
+    <ExecutionTimeLimit>PT4H</ExecutionTimeLimit>
+  </Settings>
+  <Actions Context="Author">
+    <Exec>
+      <Command>%SystemRoot%\\System32\\conhost.exe</Command>
+      <Arguments>${escaped(['--headless', command, ...args].map(argument).join(' '))}</Arguments>
+    </Exec>
+  </Actions>
+</Task>
+`.replaceAll('\n', '\r\n')
+}
+
 /**
  * Parses the state that `Get-ScheduledTask` prints.
  *
@@ -115,18 +160,23 @@ function standing({
   }
 }
 
+/** Returns a function that returns commands of schtasks. */
+// The path is absolute, because Windows searches the current folder first for a name without a
+// path.
+export const schtasksOf =
+  ({ env }: Pick<ServiceSettings, 'env'>) =>
+  (...words: string[]): CommandWords => [
+    `${env['SystemRoot'] ?? 'C:\\Windows'}\\System32\\schtasks.exe`,
+    ...words,
+  ]
+
 /** Returns the task for a scope, and the commands of schtasks. */
 export function taskScheduler(wanted: ServiceSettings): Definition {
   const { scope, env, program } = wanted
   const isSystem = scope === 'system'
   const path = win32.join(win32.dirname(unitPath('win32', wanted)), 'countersignd.task.xml')
   const windows = env['SystemRoot'] ?? 'C:\\Windows'
-  // The path is absolute, because Windows searches the current folder first for a name without a
-  // path.
-  const schtasks = (...words: string[]): CommandWords => [
-    `${windows}\\System32\\schtasks.exe`,
-    ...words,
-  ]
+  const schtasks = schtasksOf(wanted)
   const stateDir = isSystem
     ? `${windows}\\ServiceProfiles\\LocalService\\AppData\\Local\\countersign`
     : null

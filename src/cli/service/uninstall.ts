@@ -3,6 +3,7 @@
  *
  * Files that this program did not create are reported and left.
  */
+import { SETTINGS_FILE } from '../../config/settings-files.ts'
 import { StartError } from '../../errors.ts'
 import { type ServiceSettings, type ServicePlatform, unitPath } from './definition.ts'
 import { definitionOf } from './definitions.ts'
@@ -12,7 +13,7 @@ import type { Host } from './machine.ts'
 import { STATE_LINK, SYSTEM_STATE } from './systemd.ts'
 
 /** The names of the files in the settings folder that the service reads. */
-const SETTINGS_FILES = ['environment', 'key', 'key.cred']
+const SETTINGS_FILES = ['environment', SETTINGS_FILE, 'key', 'key.cred']
 
 interface Gone {
   readonly wasThere: boolean

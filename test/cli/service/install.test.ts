@@ -508,7 +508,7 @@ describe('service uninstall', () => {
   it('purges the settings of the service, and names remaining files', async () => {
     const other = '/etc/countersign/notes.txt'
     const { machine, files } = fakeMachine({
-      files: { ...OLDER, [other]: '', '/etc/countersign/environment': 'SVC_SMTP_URL=…' },
+      files: { ...OLDER, [other]: '', '/etc/countersign/countersignd.env': 'SVC_SMTP_URL=…' },
     })
     const { error, err, purged } = await call(machine, 'uninstall', { purge: true, yes: true })
     assert.ifError(error)

@@ -8,7 +8,7 @@ import { askedThere, stateDirOf } from '../../../src/cli/service/state-dir.ts'
 import { type Wish, fakeMachine, refusal } from './fake-machine.ts'
 
 const USER_SETTINGS = '/home/anna/.config/countersign/environment'
-const SYSTEM_SETTINGS = '/etc/countersign/environment'
+const SYSTEM_SETTINGS = '/etc/countersign/countersignd.env'
 const OWN = '/home/anna/.local/state/countersign'
 /** The caller’s shell is set up for another account. */
 const SHELL = { SVC_STATE_DIR: '/home/anna/mine', XDG_STATE_HOME: '/home/anna/xdg' }

@@ -53,8 +53,15 @@ export default {
 
   backup: 'Sicherung',
   lastBackup: 'Letzte Sicherung',
-  backupNow:
-    'Dieser Befehl macht eine verschlüsselte Sicherung dieses Geräts, auch während der Daemon läuft:',
+  backupNow: 'Dieser Befehl macht und prüft jetzt eine geplante Sicherung:',
+  backupDaily:
+    'Dieser Befehl sorgt dafür, dass jeden Tag eine verschlüsselte Sicherung dieses Geräts gemacht und geprüft wird, in einem Ordner auf einem anderen Datenträger:',
+  scheduledBackup: 'Geplant',
+  scheduledDaily: {
+    one: 'täglich um {time}, {count} bleibt erhalten',
+    other: 'täglich um {time}, {count} bleiben erhalten',
+  },
+  testedBackup: 'Letzte, die sich wiederherstellen ließe',
 
   findings: 'Prüfung der Installation',
   findingsLead:

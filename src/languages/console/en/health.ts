@@ -47,7 +47,12 @@ export default {
 
   backup: 'Backup',
   lastBackup: 'Last backup',
-  backupNow: 'This command makes an encrypted backup of this device, also while the daemon runs:',
+  backupNow: 'This command makes and tests a scheduled backup now:',
+  backupDaily:
+    'This command has an encrypted backup of this device made and tested every day, in a folder on another disk:',
+  scheduledBackup: 'Scheduled',
+  scheduledDaily: { one: 'daily at {time}, {count} kept', other: 'daily at {time}, {count} kept' },
+  testedBackup: 'Last one that passed its restore test',
 
   findings: 'Check of the installation',
   findingsLead:
