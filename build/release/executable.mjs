@@ -1,14 +1,14 @@
 /**
- * Builds one executable file: a program inside a Node, as a single executable application of
- * Node.
+ * Builds one executable file: a program inside a Node, as a single executable application of Node,
+ * which pkg makes.
  * @see https://nodejs.org/api/single-executable-applications.html
  */
 import { execFile } from 'node:child_process'
-import { chmod, copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { folderOf } from '../packages.mjs'
+import { folderOf, locked } from '../packages.mjs'
 
 const exec = promisify(execFile)
 
@@ -26,9 +26,6 @@ export const TARGETS = {
 }
 const OS = { win32: 'win' }
 export const HERE = `${OS[process.platform] ?? process.platform}-${process.arch}`
-/** The fuse in Node's file, which is set when a program was injected. */
-const FUSE = ['NODE_SEA', 'FUSE_fce680ab2cc467b6e072b8b5df1996b2'].join('_')
-
 /**
  * Copies Node without its symbols, which are a seventh of it. Must run before a program is
  * injected.
@@ -50,31 +47,6 @@ async function copyNode({ node, strips }, target, path) {
   return strips.length === 0
 }
 
-/** Builds the blob to inject; returns its path. */
-async function blobOf({ main, assets, isHere }, folder) {
-  const output = join(folder, 'program.blob')
-  const config = join(folder, 'sea-config.json')
-  await writeFile(
-    config,
-    JSON.stringify({
-      // The name in stack traces, without the path of the build machine.
-      main,
-      output,
-      disableExperimentalSEAWarning: true,
-      // V8 code compiled for one processor is useless on another.
-      useCodeCache: isHere,
-      // NODE_OPTIONS has no effect, and no signal opens a debugger. A start creates more objects
-      // than V8's initial space can hold.
-      execArgv: ['--disable-sigusr1', '--min-semi-space-size=8'],
-      execArgvExtension: 'none',
-      assets,
-    }),
-  )
-  // The format depends on Node's version, which is the same for all targets.
-  await exec(process.execPath, ['--experimental-sea-config', config])
-  return output
-}
-
 /**
  * Builds an executable.
  * @param {object} what
@@ -85,18 +57,30 @@ async function blobOf({ main, assets, isHere }, folder) {
  * @returns whether Node's symbols could be removed
  */
 export async function makeExecutable({ target, of, main, assets, output }) {
-  const isMac = target.startsWith('darwin')
   const folder = await mkdtemp(join(tmpdir(), 'countersignd-exe-'))
   try {
-    const blob = await blobOf({ main, assets, isHere: target === HERE }, folder)
+    const node = join(folder, 'node')
+    const isStripped = await copyNode(of, target, node)
     // Not over the old one, which may be running.
     await rm(output, { force: true })
-    const isStripped = await copyNode(of, target, output)
-    // In a separate process, which hides its irrelevant warnings about moved sections.
-    const words = [output, 'NODE_SEA_BLOB', blob, '--sentinel-fuse', FUSE]
-    if (isMac) words.push('--macho-segment-name', 'NODE_SEA')
-    await exec(process.execPath, ['node_modules/postject/dist/cli.js', ...words])
-    if (isMac) await exec('codesign', ['--force', '--sign', '-', output])
+    const [os, arch] = target.split('-')
+    const what = {
+      platform: os === 'darwin' ? 'macos' : os,
+      arch,
+      version: of.node === null ? process.versions.node : locked(of.node).version,
+      node,
+      main,
+      seaConfig: {
+        // NODE_OPTIONS has no effect, and no signal opens a debugger. A start creates more objects
+        // than V8's initial space can hold.
+        execArgv: ['--disable-sigusr1', '--min-semi-space-size=8'],
+        execArgvExtension: 'none',
+        assets,
+      },
+      output,
+      folder,
+    }
+    await exec(process.execPath, [join(import.meta.dirname, 'pkg.mjs'), JSON.stringify(what)])
     await chmod(output, 0o755)
     return isStripped
   } finally {

@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { constants, zstdCompress } from 'node:zlib'
 import { compiled } from './compiled.mjs'
 import { HERE, TARGETS, makeExecutable } from './executable.mjs'
-import { folderOf } from '../packages.mjs'
+import { folderOf, locked } from '../packages.mjs'
 
 const zstd = promisify(zstdCompress)
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 19 }
@@ -25,6 +25,18 @@ export function targetsHere() {
   if (process.platform !== 'darwin') return TARGETS
   // The registry has no Node of this version for a Mac, so the running one is used.
   return { [HERE]: { node: null, addon: HERE, strips: ['strip'] } }
+}
+
+/**
+ * Checks that this process runs with the Node that the executables contain.
+ * @throws if it is another one, which would compile code for itself
+ */
+export function checkNode() {
+  for (const { node } of Object.values(targetsHere()))
+    if (node !== null && locked(node).version !== process.versions.node)
+      throw new Error(
+        `This is Node ${process.versions.node}, and the executables contain ${locked(node).version}, which could not use code that this one compiles. Build with "npm run", which uses the Node of the packages.`,
+      )
 }
 
 /** Read at every start, by its first sync, or already compressed. */
@@ -48,9 +60,7 @@ async function commonAssets(folder) {
     const files = (await readdir(join('dist', part))).filter((name) => !/\.(map|cache)$/.test(name))
     names.push(...files.map((name) => `${part}/${name}`))
   }
-  const assets = []
-  for (const name of names) assets.push(await asset(name, resolve('dist', name), folder))
-  return assets
+  return Promise.all(names.map((name) => asset(name, resolve('dist', name), folder)))
 }
 
 /** Writes the code caches into a folder; returns them as assets. */
@@ -82,8 +92,10 @@ export const executableName = (target) =>
  * Builds the executables of this machine.
  * @param {object} release
  * @param {Record<string, string>} release.executables their paths by target
+ * @param {boolean} release.isTrial whether they may have the symbols of Node
+ * @throws if they have them, and this is no trial
  */
-export async function buildExecutables({ executables }) {
+export async function buildExecutables({ executables, isTrial }) {
   const folder = await mkdtemp(join(tmpdir(), 'countersignd-exe-'))
   try {
     const caches = await cacheAssets(folder)
@@ -97,6 +109,10 @@ export async function buildExecutables({ executables }) {
       ])
       const main = 'dist/countersignd.cjs'
       const isStripped = await makeExecutable({ target, of, main, assets, output })
+      if (!isStripped && !isTrial)
+        throw new Error(
+          `None of ${of.strips.join(', ')} can remove the symbols of Node for ${target}, so the file would differ from that of another machine. Install binutils for it.`,
+        )
       const note = isStripped
         ? ''
         : `  (with the symbols of Node: none of ${of.strips.join(', ')} is here)`

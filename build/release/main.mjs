@@ -9,7 +9,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { writeBills } from './bills.mjs'
-import { buildExecutables, executableName, targetsHere } from './executables.mjs'
+import { buildExecutables, checkNode, executableName, targetsHere } from './executables.mjs'
 import { writeNotes } from './notes.mjs'
 import { releasedSource } from './source.mjs'
 import { writeSums } from './sums.mjs'
@@ -40,6 +40,7 @@ async function run(names, isTrial) {
     throw new Error(`A release needs every step, not only ${names}. Add --untagged for a trial.`)
   const wanted = names.length === 0 ? Object.keys(STEPS) : names
 
+  checkNode()
   const source = await releasedSource({ isTrial })
   const output = resolve('dist/release')
   // Files of an earlier build would be released too.

@@ -76,6 +76,17 @@ const FORMATS: [name: string, is: (bytes: Buffer) => boolean, addon: string][] =
   ],
 ]
 
+/** A component of a bill of materials, with what is inside it. */
+interface Component {
+  readonly group?: string
+  readonly name: string
+  readonly version: string
+  readonly components?: readonly Component[]
+}
+
+const nameOf = ({ group, name }: Component) => (group === undefined ? name : `${group}/${name}`)
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+
 const here = `${process.platform}-${process.arch}`
 const skip = here === 'linux-x64' ? false : `the files are built on linux-x64; this is ${here}`
 
@@ -168,12 +179,7 @@ describe('the executable', { skip }, () => {
   it('comes with the checksums of all files', () => {
     const sums = readFileSync(built('SHA256SUMS'), 'utf8')
     const names = readdirSync(built('.')).filter((name) => name !== 'SHA256SUMS')
-    const lines = names.toSorted().map((name) => {
-      const sum = createHash('sha256')
-        .update(readFileSync(built(name)))
-        .digest('hex')
-      return `${sum}  ${name}\n`
-    })
+    const lines = names.toSorted().map((name) => `${sha256(readFileSync(built(name)))}  ${name}\n`)
     assert.equal(sums, lines.join(''))
   })
 
@@ -181,12 +187,13 @@ describe('the executable', { skip }, () => {
     it(`${name} comes with a bill of materials and the licences of its parts`, () => {
       const bill = JSON.parse(readFileSync(built(`${name}.cdx.json`), 'utf8')) as {
         bomFormat: string
-        components: { group?: string; name: string; version: string }[]
+        metadata: { component: { hashes: { content: string }[] } }
+        components: Component[]
       }
       assert.equal(bill.bomFormat, 'CycloneDX')
-      const has = bill.components.map((one) =>
-        one.group === undefined ? one.name : `${one.group}/${one.name}`,
-      )
+      const [hash] = bill.metadata.component.hashes
+      assert(readFileSync(built('SHA256SUMS'), 'utf8').includes(`${hash?.content}  ${name}\n`))
+      const has = bill.components.map(nameOf)
       const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
         dependencies: Record<string, string>
       }
@@ -195,14 +202,40 @@ describe('the executable', { skip }, () => {
       const ofPlatform = has.filter((one) => /^node-|^@napi-rs\/keyring-/.test(one))
       const node = name.replace('countersignd', 'node').replace('.exe', '')
       assert.deepEqual(ofPlatform, [`@napi-rs/keyring-${addon}`, node])
+      const inside = (outer: string) =>
+        bill.components.find((one) => nameOf(one) === outer)?.components ?? []
+      assert(inside(node).some(({ name: part }) => part === 'openssl'))
+      assert(inside(`@napi-rs/keyring-${addon}`).some(({ name: part }) => part === 'keyring-core'))
+      const reference = inside('@scalar/api-reference')
+      for (const one of ['vue', '@codemirror/view', 'highlight.js', 'tailwindcss'])
+        assert(reference.map(nameOf).includes(one), one)
       const licences = readFileSync(built(`${name}.licenses.txt`), 'utf8')
-      for (const { name: part, version } of bill.components)
-        assert(licences.includes(`${part} ${version}`), part)
+      for (const one of [...bill.components, ...reference])
+        assert(licences.includes(`${nameOf(one)} ${one.version} (`), nameOf(one))
+      assert(licences.includes('Node.js is licensed for use as follows'))
     })
 
   it('reports that macOS executables need a Mac', () => {
     assert.match(output, /darwin-arm64: not built here, a Mac has to sign it/)
     assert(!readdirSync(built('.')).some((name) => name.includes('darwin')))
+  })
+
+  it('contains the compiled code that another build makes, and no folder of the build', async () => {
+    const again = join(place, 'again')
+    const script = `
+      const { compiled } = await import('./build/release/compiled.mjs')
+      const { mkdir, writeFile } = await import('node:fs/promises')
+      for (const [name, bytes] of Object.entries(await compiled())) {
+        await mkdir('again/lib', { recursive: true })
+        await writeFile('again/' + name, bytes)
+      }`
+    const { code, stderr } = await run(`--input-type=module --eval "${script}"`)
+    assert.equal(code, 0, stderr)
+    const bytes = readFileSync(x64)
+    const names = ['program.cjs', ...readdirSync(join(again, 'lib')).map((name) => `lib/${name}`)]
+    assert(names.length > 1)
+    for (const name of names) assert(bytes.includes(readFileSync(join(again, name))), name)
+    for (const [name] of FORMATS) assert(!readFileSync(built(name)).includes(place), name)
   })
 
   it('has a reproducible bundle, byte for byte', async () => {
@@ -216,10 +249,7 @@ describe('the executable', { skip }, () => {
               .filter((name) => !name.endsWith('.cache'))
               .map((name) => join(path, name))
           : [path]
-        return files.map((file) => [
-          file,
-          createHash('sha256').update(readFileSync(file)).digest('hex'),
-        ])
+        return files.map((file) => [file, sha256(readFileSync(file))])
       })
     const first = sums()
     for (const part of PARTS) rmSync(join(place, 'dist', part), { recursive: true })
