@@ -184,6 +184,7 @@ export function taskScheduler(wanted: ServiceSettings): Definition {
     name: TASK,
     // schtasks accepts only UTF-16 with a byte order mark.
     file: { path, content: `\ufeff${task(wanted)}`, mode: 0o644, encoding: 'utf16le' },
+    socket: null,
     mark: isSystem
       ? `<Command>${escaped(program[0])}<`
       : escaped(`--headless ${program.map(argument).join(' ')} serve`),
