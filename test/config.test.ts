@@ -27,6 +27,8 @@ test('without variables the defaults apply', () => {
   assert.deepEqual(readConfig({}, LINUX), {
     bind: '127.0.0.1',
     port: 19821,
+    socket: null,
+    inherited: [],
     stateDir: '/home/ada/.local/state/countersign',
     runtimeDir: null,
     system: {
@@ -91,6 +93,12 @@ const accepted: [Env, Partial<Config>][] = [
   [{ SVC_HTTP_PORT: '0' }, { port: 0 }],
   [{ SVC_HTTP_PORT: '65535' }, { port: 65535 }],
   [{ SVC_HTTP_PORT: '' }, { port: 19821 }],
+  [{ SVC_HTTP_PORT: 'off' }, { port: null }],
+  [{ SVC_HTTP_SOCKET: '/run/a//b.sock' }, { socket: { path: '/run/a/b.sock', group: null } }],
+  [
+    { SVC_HTTP_SOCKET: '/run/a.sock', SVC_HTTP_SOCKET_GROUP: 'staff' },
+    { socket: { path: '/run/a.sock', group: 'staff' } },
+  ],
   [
     { SVC_MAILED_CODES: '5000', SVC_MAILED_CODES_PER_DOMAIN: '1' },
     { mailedCodes: { ofServer: 5000, ofDomain: 1 } },
@@ -354,6 +362,12 @@ const refused: [Env, RegExp][] = [
     /0 to 65535/,
   ]),
   [{ SVC_ACCOUNT_PORT: '70000' }, /0 to 65535/],
+  [{ SVC_ACCOUNT_PORT: 'off' }, /0 to 65535\. 0 means/],
+  [{ SVC_HTTP_SOCKET: 'api.sock' }, /absolute/],
+  [{ SVC_HTTP_SOCKET: `/${'a'.repeat(103)}` }, /at most 103 bytes/],
+  [{ SVC_HTTP_SOCKET: '/run/a\nb' }, /no control characters/],
+  [{ SVC_HTTP_SOCKET_GROUP: 'staff' }, /there is no SVC_HTTP_SOCKET/],
+  [{ SVC_HTTP_SOCKET_GROUP: 'a b', SVC_HTTP_SOCKET: '/a' }, /one group/],
   ...['0', '-1', '1.5', '100001', '1e3', 'all'].flatMap((value): [Env, RegExp][] => [
     [{ SVC_MAILED_CODES: value }, /SVC_MAILED_CODES is ".*": .*from 1 to 100000/],
     [{ SVC_MAILED_CODES_PER_DOMAIN: value }, /_PER_DOMAIN is ".*": .*from 1 to 100000/],
@@ -496,3 +510,10 @@ for (const env of secret) {
     assert.doesNotMatch(refusal(env).message, /canary/)
   })
 }
+
+test('a Unix socket is rejected on Windows, where it has no mode', () => {
+  assert.throws(() => readConfig({ SVC_HTTP_SOCKET: 'C:\\a.sock' }, WINDOWS), {
+    exit: EXIT.configuration,
+    message: /no owner and no mode on Windows/,
+  })
+})

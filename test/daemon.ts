@@ -11,6 +11,7 @@ import { serve } from '../src/daemon/daemon.ts'
 import { newLog } from '../src/log.ts'
 import { type Runtime, readRuntime, stateSecret } from '../src/storage/runtime-file.ts'
 import './declared-errors.ts'
+import { placeAt, unixUrl } from './unix-url.ts'
 
 export interface Answer {
   readonly status: number
@@ -27,14 +28,22 @@ export interface Question {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Sends a request to a server, with only the headers that Node needs and nothing rewritten. */
+/** Returns the place of an address, as requests of node:http name it. */
+function requestPlace(address: string) {
+  const place = placeAt(address)
+  return 'path' in place ? { socketPath: place.path } : place
+}
+
+/**
+ * Sends a request to a server, with only the headers that Node needs and nothing rewritten.
+ * @param address a URL, or that of a Unix socket (`unixUrl`)
+ */
 export function ask(
   address: string,
   method: string,
   path: string,
   { token, body, headers = {} }: Question = {},
 ): Promise<Answer> {
-  const { hostname, port } = new URL(address)
   const raw = typeof body === 'string' || body instanceof Uint8Array
   const bytes = body === undefined || raw ? body : JSON.stringify(body)
   const sent = {
@@ -45,7 +54,7 @@ export function ask(
     ...headers,
   }
   return new Promise((resolve, reject) => {
-    const req = httpRequest({ hostname, port, method, path, headers: sent }, (res) => {
+    const req = httpRequest({ ...requestPlace(address), method, path, headers: sent }, (res) => {
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
       res.once('error', reject)
@@ -66,6 +75,7 @@ export function ask(
 }
 
 export interface TestDaemon {
+  /** Its URL, or the address of its Unix socket if it does not use TCP. */
   readonly address: string
   /** The address of its account server; empty if it uses another one. */
   readonly accountAddress: string
@@ -102,7 +112,8 @@ export async function startDaemon(env: Record<string, string> = {}): Promise<Tes
       lineEvents.emit('line')
     }),
   )
-  const { address, accountAddress } = daemon
+  const { socket, accountAddress } = daemon
+  const address = daemon.address ?? unixUrl(socket as string)
   const request: TestDaemon['request'] = (method, path, question) =>
     ask(address, method, path, question)
   return {

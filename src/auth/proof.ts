@@ -11,6 +11,9 @@ import { tokenFrom } from '../crypto/token.ts'
 const mac = (secret: Uint8Array, ...parts: string[]) =>
   createHmac('sha256', secret).update(parts.join('\0')).digest()
 
+/** Returns the address of a Unix socket, for proofs. */
+export const socketAddress = (path: string): string => `unix:${path}`
+
 /**
  * Returns the daemon's proof for a nonce that the command line sent.
  * @param secret the state folder's secret, 32 bytes

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto'
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http'
 import { type Socket, connect as netConnect } from 'node:net'
-import { commandLineToken, isDaemonProof } from '../auth/proof.ts'
+import { commandLineToken, isDaemonProof, socketAddress } from '../auth/proof.ts'
 import { EVENT_STREAM } from '../api/event-stream.ts'
 import type { Route } from '../api/route.ts'
 import type { Outgoing } from '../api/client.ts'
@@ -35,10 +35,8 @@ const ANSWER_MS = 120_000
 const BIT_BY_BIT: ReadonlySet<string> = new Set([EVENT_STREAM, 'application/octet-stream'])
 
 export interface DaemonConnection {
-  /** The URL `http://host:port`. */
-  readonly address: string
-  /** The daemon's process id, and the version of the state that it uses. */
-  readonly run: Pick<Runtime, 'pid' | 'stateVersion'>
+  /** Where the daemon answers, its process id, and the version of the state that it uses. */
+  readonly run: Pick<Runtime, 'address' | 'socket' | 'pid' | 'stateVersion'>
   /** Whether the command line may use its own token here, which permits every operation. */
   readonly trusted: boolean
   /**
@@ -56,15 +54,38 @@ const silent = (cause?: unknown) =>
     cause,
   )
 
+/** A place to connect to. */
+interface Target {
+  /** The address in the daemon's proof: a URL, or that of a Unix socket. */
+  readonly address: string
+  /** The base of the URLs of requests. */
+  readonly url: string
+  readonly connect: () => Socket
+}
+
+const toPort = (address: string): Target => ({
+  address,
+  url: address,
+  connect: () => {
+    const url = new URL(address)
+    // A URL object omits port 80.
+    return netConnect({ host: hostIn(url), port: Number(url.port || 80) })
+  },
+})
+
+const toSocket = (path: string): Target => ({
+  address: socketAddress(path),
+  url: 'http://localhost',
+  connect: () => netConnect({ path }),
+})
+
 /**
  * Returns an agent that has exactly one connection.
  *
  * A token must be sent only on the connection on which the daemon proved its identity.
  */
-function oneConnection(url: URL): { agent: Agent; socket: Socket } {
-  // A URL object omits port 80.
-  const port = Number(url.port || 80)
-  const socket = netConnect({ host: hostIn(url), port })
+function oneConnection(connect: Target['connect']): { agent: Agent; socket: Socket } {
+  const socket = connect()
   let used = false
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   agent.createConnection = (_options, made) => {
@@ -133,38 +154,34 @@ interface DaemonCheck {
   /** Header fields of the greeting. */
   readonly greeting: Readonly<Record<string, string>>
   /**
-   * Returns whether the peer is the daemon. It checks the answer, or the owner of the peer's
-   * socket.
+   * Returns whether the peer at an address is the daemon. It checks the answer, or the owner of the
+   * peer's socket.
    */
-  readonly isProven: (answer: DaemonResponse, socket: Socket) => boolean
+  readonly isProven: (answer: DaemonResponse, socket: Socket, address: string) => boolean
   /** The token to send, or null. */
   readonly token: string | null
   /** Returns the error for a peer that is not the daemon. */
   readonly silent: (cause?: unknown) => StartError
 }
 
-/**
- * Sends the greeting, verifies the proof, and returns the connection for further requests.
- * @throws StartError as returned by `silent`
- */
-export async function connectProven(
-  address: string,
+type Proven = Omit<DaemonConnection, 'run' | 'trusted'>
+
+async function connectTo(
+  { address, url: base, connect: open }: Target,
   { greeting, isProven, token, silent: refusal }: DaemonCheck,
-): Promise<Omit<DaemonConnection, 'run' | 'trusted'>> {
-  if (!isOwnAddress(address)) throw refusal()
-  const { agent, socket } = oneConnection(new URL(address))
+): Promise<Proven> {
+  const { agent, socket } = oneConnection(open)
   try {
-    const hello = await exchange(agent, new URL('/health', address), 'GET', greeting, GREETING_MS)
-    if (!isProven(hello, socket)) throw refusal()
+    const hello = await exchange(agent, new URL('/health', base), 'GET', greeting, GREETING_MS)
+    if (!isProven(hello, socket, address)) throw refusal()
   } catch (cause) {
     agent.destroy()
     throw cause instanceof StartError ? cause : refusal(cause)
   }
   const authorization = token === null ? undefined : { Authorization: `Bearer ${token}` }
   return {
-    address,
     async send({ route, path, query, body }) {
-      const url = new URL(path + (query === '' ? '' : `?${query}`), address)
+      const url = new URL(path + (query === '' ? '' : `?${query}`), base)
       const text = body === undefined ? undefined : JSON.stringify(body)
       const type =
         text === undefined
@@ -180,16 +197,41 @@ export async function connectProven(
   }
 }
 
+/**
+ * Sends the greeting, verifies the proof, and returns the connection for further requests.
+ *
+ * Connects to the Unix socket if there is one. If this user may not, or no daemon proves itself
+ * there, connects to the port.
+ * @throws StartError as returned by `silent`
+ */
+export async function connectProven(
+  { address, socket }: Pick<Runtime, 'address' | 'socket'>,
+  check: DaemonCheck,
+): Promise<Proven> {
+  if (address !== null && !isOwnAddress(address)) throw check.silent()
+  const port = address === null ? null : toPort(address)
+  if (socket === null) {
+    if (port === null) throw check.silent()
+    return connectTo(port, check)
+  }
+  try {
+    return await connectTo(toSocket(socket), check)
+  } catch (error) {
+    if (port === null) throw error
+    return connectTo(port, check)
+  }
+}
+
 /** Returns the check of a daemon that can read the same state folder (`auth/proof.ts`). */
 export function bySecret(
-  { address, nonce: run }: Runtime,
+  { nonce: run }: Runtime,
   secret: Uint8Array,
   token: string | null,
 ): DaemonCheck {
   const nonce = randomBytes(16).toString('base64url')
   return {
     greeting: { 'Countersign-Nonce': nonce },
-    isProven: ({ headers }) => {
+    isProven: ({ headers }, _socket, address) => {
       const proof = headers['countersign-proof']
       return typeof proof === 'string' && isDaemonProof(proof, secret, nonce, address)
     },
@@ -207,5 +249,5 @@ export async function connect(stateDir: string, token: string | null): Promise<D
   const runtime = readRuntime(stateDir)
   if (runtime === null) throw silent()
   const proof = bySecret(runtime, stateSecret(stateDir), token)
-  return { ...(await connectProven(runtime.address, proof)), run: runtime, trusted: true }
+  return { ...(await connectProven(runtime, proof)), run: runtime, trusted: true }
 }

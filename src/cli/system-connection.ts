@@ -2,9 +2,11 @@
  * Connects to the daemon of the whole machine.
  *
  * Root can read the secret in the state folder, so for root both sides prove their identity with
- * it. For other users, the kernel reports the owner of the peer's socket, and before this check
- * only the greeting is sent.
+ * it. For other users, the kernel reports the owner of the peer's TCP socket, and a Unix socket is
+ * in a folder that only root and the service can change. Before this check, only the greeting is
+ * sent.
  */
+import type { Socket } from 'node:net'
 import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
 import { rowsOf } from '../api/rows.ts'
@@ -13,20 +15,18 @@ import { restNeed } from '../auth/scopes.ts'
 import type { Outgoing } from '../api/client.ts'
 import { AppError, StartError } from '../errors.ts'
 import { splitTarget } from '../http/path.ts'
-import { readRuntime, readRuntimeSecret } from '../storage/runtime-file.ts'
+import { placesText, readRuntime, readRuntimeSecret } from '../storage/runtime-file.ts'
 import { type DaemonConnection, bySecret, connectProven } from './daemon-connection.ts'
-import type { SystemInstance, SystemState } from './system-instance.ts'
+import { type SystemInstance, type SystemState, isServiceSocket } from './system-instance.ts'
 
 const LOCAL = new Set<unknown>(rowsOf(local).map(({ route }) => route))
 
-const silent =
-  ({ address, owner }: SystemInstance) =>
-  (cause?: unknown) =>
-    new StartError(
-      'daemonSilent',
-      `The program that answers at ${address} is not the countersignd service of this machine (user ${owner}). Nothing was sent to it. Check the log of the service: journalctl -u countersignd`,
-      cause,
-    )
+const silent = (instance: SystemInstance) => (cause?: unknown) =>
+  new StartError(
+    'daemonSilent',
+    `The program that answers at ${placesText(instance)} is not the countersignd service of this machine (user ${instance.owner}). Nothing was sent to it. Check the log of the service: journalctl -u countersignd`,
+    cause,
+  )
 
 const onlyRoot = () =>
   new AppError(
@@ -70,13 +70,20 @@ async function asRoot(
   const secret = readRuntimeSecret(dir, check)
   if (runtime === null || secret === null) throw refusal()
   const proof = { ...bySecret(runtime, secret, token), silent: refusal }
-  return { ...(await connectProven(runtime.address, proof)), run: runtime, trusted: true }
+  return { ...(await connectProven(runtime, proof)), run: runtime, trusted: true }
 }
 
+/** Whether the peer of a connection to the service is the service. */
+const isOfService = ({ owner, socket: path }: SystemInstance, socket: Socket): boolean =>
+  // A Unix socket has no remote address.
+  socket.remoteAddress === undefined && path !== null
+    ? isServiceSocket(path, owner)
+    : peerUid(socket) === owner
+
 async function asOther(instance: SystemInstance, token: string | null): Promise<DaemonConnection> {
-  const connection = await connectProven(instance.address, {
+  const connection = await connectProven(instance, {
     greeting: {},
-    isProven: ({ status }, socket) => status === 200 && peerUid(socket) === instance.owner,
+    isProven: ({ status }, socket) => status === 200 && isOfService(instance, socket),
     token,
     silent: silent(instance),
   })

@@ -8,6 +8,7 @@ import { type Stats, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { StartError } from '../errors.ts'
+import { foreignFolder } from '../storage/owned-folder.ts'
 import { type Published, readPublished } from '../storage/runtime-file.ts'
 import type { FileCheck } from '../keychain/private-file.ts'
 
@@ -67,18 +68,11 @@ function isThere(path: string): boolean {
  * @throws StartError `stateUnsafe`
  */
 function requireRoots(path: string): void {
-  const parent = realpathSync(dirname(path))
-  for (let at = parent, last = ''; at !== last; at = dirname(at)) {
-    last = at
-    const { uid, mode } = lstatSync(at)
-    // In a folder with the sticky bit, other users cannot rename root's entries. But if it is the
-    // direct parent, they could create the entry before root does.
-    const shared = at !== parent && (mode & 0o1000) !== 0
-    if (uid !== ROOT || (!shared && (mode & 0o022) !== 0))
-      throw unsafe(
-        `Users other than root can write to ${at}, so any of them may have created ${path}.`,
-      )
-  }
+  const at = foreignFolder(realpathSync(dirname(path)), [ROOT])
+  if (at !== null)
+    throw unsafe(
+      `Users other than root can write to ${at}, so any of them may have created ${path}.`,
+    )
 }
 
 /**
@@ -147,6 +141,20 @@ function isOthers(path: string, me: number): boolean {
   } catch {
     return true
   }
+}
+
+/**
+ * Returns whether only root and the service could have created the Unix socket at a path.
+ * @param owner the uid of the service
+ */
+export function isServiceSocket(path: string, owner: number): boolean {
+  const owners = [ROOT, owner]
+  const stat = statOf(path)
+  return (
+    stat?.isSocket() === true &&
+    owners.includes(stat.uid) &&
+    foreignFolder(realpathSync(dirname(path)), owners) === null
+  )
 }
 
 /** The folders that determine which daemon a command is for. */

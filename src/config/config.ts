@@ -13,6 +13,12 @@ import { type Layers, layersOf, located } from './layers.ts'
 import { type Retention, retention } from './retention.ts'
 import type { SettingsFile, SettingPlace } from './settings-files.ts'
 import {
+  type InheritedDescriptor,
+  type SocketConfig,
+  inheritedDescriptors,
+  unixSocket,
+} from './sockets.ts'
+import {
   type Env,
   LOOPBACK,
   NO_NAMES,
@@ -70,8 +76,12 @@ const CODES = { least: 1, most: MOST_CODES }
 export interface Config {
   /** The address that the API listens on, which must be a loopback address. */
   readonly bind: string
-  /** The port of the API; 0 for any free port. */
-  readonly port: number
+  /** The port of the API; 0 for any free port; null if the daemon binds none. */
+  readonly port: number | null
+  /** The Unix socket of the API; null if there is none. */
+  readonly socket: SocketConfig | null
+  /** The sockets that the service manager passed to this process. */
+  readonly inherited: readonly InheritedDescriptor[]
   readonly stateDir: string
   /**
    * The folder in which the daemon publishes its address; null if the service manager provides
@@ -208,7 +218,9 @@ function readAll({ env, places }: Layers, os: ConfigPlatform, attempt: Attempt):
   const folder = attempt(() => stateDirIn(env, os))
   return {
     bind: attempt(() => apiBind(env)),
-    port: attempt(() => port(env, 'SVC_HTTP_PORT', 19821)),
+    port: attempt(() => apiPort(env)),
+    socket: attempt(() => unixSocket(env, os)),
+    inherited: attempt(() => inheritedDescriptors(env, os)),
     stateDir: folder,
     runtimeDir: attempt(() => runtimeDir(env, os)),
     system: systemPlaces(env, os, places.get('SVC_STATE_DIR')),
@@ -245,6 +257,11 @@ function apiBind(env: Env): string {
       `not even through a proxy. ${NO_NAMES}`,
   )
 }
+
+const apiPort = (env: Env): number | null =>
+  read(env, 'SVC_HTTP_PORT') === 'off'
+    ? null
+    : port(env, 'SVC_HTTP_PORT', 19821, ', or off for no port')
 
 /**
  * Returns the state folder that an environment selects.

@@ -29,7 +29,20 @@ export const SETTINGS: readonly Setting[] = [
   {
     name: 'SVC_HTTP_PORT',
     byDefault: '`19821`',
-    meaning: 'the port of the API. With port 0 the daemon uses any free port and prints it',
+    meaning:
+      'the port of the API. With port 0 the daemon uses any free port and prints it. `off`: no port; the API has only a Unix socket',
+  },
+  {
+    name: 'SVC_HTTP_SOCKET',
+    byDefault: null,
+    meaning:
+      'the absolute path of a Unix socket, on which the API listens too. Its folder must belong to the user of the daemon or to root, and no other user may write there. Not on Windows',
+  },
+  {
+    name: 'SVC_HTTP_SOCKET_GROUP',
+    byDefault: null,
+    meaning:
+      'the group, as name or gid, that may connect to this socket and so create tokens. Without it, only the user of the daemon and root may connect',
   },
   {
     name: 'SVC_STATE_DIR',

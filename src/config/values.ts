@@ -55,13 +55,14 @@ export const NO_NAMES =
 
 /**
  * Returns a port from 0 to 65535; 0 means any free port.
+ * @param or what the caller allows besides, for the error
  * @throws StartError
  */
-export function port(env: Env, name: string, byDefault: number): number {
+export function port(env: Env, name: string, byDefault: number, or = ''): number {
   const value = read(env, name)
   if (value === null) return byDefault
   if (/^(0|[1-9]\d{0,4})$/.test(value) && Number(value) <= 65535) return Number(value)
-  throw wrong(name, value, 'it must be a whole number from 0 to 65535. 0 means any free port.')
+  throw wrong(name, value, `it must be a whole number from 0 to 65535${or}. 0 means any free port.`)
 }
 
 /**

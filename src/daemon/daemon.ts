@@ -44,7 +44,6 @@ import { withCopies } from '../handlers/copied.ts'
 import { localAnswers } from '../handlers/local.ts'
 import { openKeychain } from '../keychain/keychain.ts'
 import type { Log } from '../log.ts'
-import { urlOf } from '../http/address.ts'
 import type { Listening } from '../http/server.ts'
 import { type Audit, type Deed, openAudit } from '../storage/audit.ts'
 import { openIdempotency } from '../storage/idempotency.ts'
@@ -243,8 +242,16 @@ export async function openDaemon(
       // A successful request to a public route is not recorded, because it reveals nothing about
       // the account.
       if (by === null && error === null && created === undefined) return
-      const { id: requestId, peer } = request
-      audit.record({ ...outcome, requestId, peer, token: by, outcome: error ?? 'done', created })
+      const { id: requestId, peer, channel } = request
+      audit.record({
+        ...outcome,
+        requestId,
+        peer,
+        channel,
+        token: by,
+        outcome: error ?? 'done',
+        created,
+      })
     }
     let backups: Backups | undefined
     const backup: Backups['create'] = async (passphrase) => {
@@ -428,16 +435,19 @@ export async function openDaemon(
 /**
  * Opens the daemon and starts its listeners: the API, and the embedded account server if there is
  * one.
- * @returns `accountAddress`: the account server's address; null if there is no embedded account
- *   server. `isSignedIn`: whether there is an account, or credentials with which the daemon may
- *   sign in by itself. `nameQuestion`: null if the account is not embedded
+ * @returns `address`: the API's URL; null if it does not listen on TCP. `socket`: the path of its
+ *   Unix socket; null if there is none. `accountAddress`: the account server's address; null if
+ *   there is no embedded account server. `isSignedIn`: whether there is an account, or credentials
+ *   with which the daemon may sign in by itself. `nameQuestion`: null if the account is not
+ *   embedded
  */
 export async function serve(
   config: Config,
   log: Log,
   lock?: Lock,
 ): Promise<{
-  address: string
+  address: string | null
+  socket: string | null
   accountAddress: string | null
   isSignedIn: boolean
   nameQuestion: NameQuestion | null
@@ -520,24 +530,25 @@ export async function serve(
     await daemon.enrol()
     enrolled.resolve()
     const accountAddress = forAccount?.address ?? null
-    const address = urlOf(config.bind, forApi.port)
+    const { address, socket } = forApi
     const { pid } = process
     const { nonce } = daemon
     const stateVersion = STATE_VERSIONS.newest
-    announce(config, { pid, address, nonce, version: VERSION, stateVersion }, log)
+    announce(config, { pid, address, socket, nonce, version: VERSION, stateVersion }, log)
     audit.record(ofDaemon('started'))
     hasStarted = true
-    log('info', 'listening', { address, account_address: accountAddress, version: VERSION })
+    log('info', 'listening', { address, socket, account_address: accountAddress, version: VERSION })
     daemon.onDue = (trigger) => schedule.soon(trigger)
     daemon.serving = () => ({
       api: address,
+      socket,
       accountAddress,
       stream: deviceSession.device() === null ? null : (stream?.state() ?? null),
       nextSyncAt: schedule.nextAt(),
     })
     if (config.desktopNotify) endDesktop = await daemon.showOnDesktop()
     schedule.start()
-    const addresses = [address, ...(accountAddress === null ? [] : [accountAddress])]
+    const addresses = [address, accountAddress].filter((one) => one !== null)
     await daemon.deliver(addresses.map((one) => Number(new URL(one).port)))
     flushing = setInterval(() => {
       try {
@@ -548,7 +559,7 @@ export async function serve(
       }
     }, FLUSH_MS)
     const isSignedIn = deviceSession.identity() !== null || credentialsDir !== null
-    return { address, accountAddress, isSignedIn, nameQuestion: daemon.nameQuestion, close }
+    return { address, socket, accountAddress, isSignedIn, nameQuestion: daemon.nameQuestion, close }
   } catch (error) {
     enrolled.reject(error)
     await close()

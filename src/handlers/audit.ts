@@ -17,6 +17,7 @@ const entryOf = (line: ReturnType<typeof newestAuditLines>[number]): AuditEntry 
   at: line.at,
   request_id: line.request_id ?? null,
   peer_uid: line.peer_uid ?? null,
+  channel: line.channel ?? null,
   token: line.token ?? null,
   route: line.route ?? null,
   status: line.status ?? null,

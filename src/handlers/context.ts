@@ -32,8 +32,10 @@ interface RequestFacts {
 
 /** What a daemon that listens does. */
 export interface Serving {
-  /** The address of the API. */
-  readonly api: string
+  /** The address of the API; null if it does not listen on TCP. */
+  readonly api: string | null
+  /** The path of the Unix socket of the API; null if there is none. */
+  readonly socket: string | null
   /** The address of the embedded account server; null if the account server is remote. */
   readonly accountAddress: string | null
   /** The state of the stream of hints; null if the daemon keeps none. */

@@ -41,6 +41,7 @@ type Found = Omit<
   | 'stream'
   | 'next_sync_at'
   | 'api'
+  | 'socket'
 >
 
 /** What needs the account server, and therefore fails while the server is unreachable. */
@@ -225,6 +226,7 @@ export const status: Handlers['status'] = {
       stream: context.byMachine ? null : (serving?.stream ?? null),
       next_sync_at: context.byMachine ? null : nextSync,
       api: serving?.api ?? null,
+      socket: serving?.socket ?? null,
       summary: `${summary}${sentence(since, context.device)}`,
       keychain,
     }

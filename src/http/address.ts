@@ -1,7 +1,8 @@
 /**
  * The address of a listener: its bound port, its local URL, and the Host values that it accepts.
  *
- * A port is bound before a server listens on it, so that the number is known earlier.
+ * A port is bound before a server listens on it, so that the number is known earlier. Unix sockets
+ * and sockets of the service manager have modules of their own.
  */
 import { BoundSocket, type Server } from 'node:net'
 import { getSystemErrorMessage } from 'node:util'
@@ -74,3 +75,24 @@ export const listenOn = (server: Server, taken: BoundSocket, place: ListenAddres
     server.once('error', (error) => reject(notHad(place, error)))
     server.listen(taken, resolve)
   })
+
+/** A place on which one server can listen. Disposing of it releases what no server listens on. */
+export interface ListeningPlace extends Disposable {
+  /** The port; 0 if the place is a Unix socket. */
+  readonly port: number
+  /** @throws StartError */
+  listen(server: Server): Promise<void>
+}
+
+/**
+ * Binds a port as a place to listen on.
+ * @throws StartError as `takePort`
+ */
+export function portPlace(address: ListenAddress): ListeningPlace {
+  const taken = takePort(address)
+  return {
+    port: taken.address().port,
+    listen: (server) => listenOn(server, taken, address),
+    [Symbol.dispose]: () => taken[Symbol.dispose](),
+  }
+}

@@ -17,6 +17,9 @@ import { decodeQuery } from './query.ts'
 import { type RouteMatch, newRouter } from '../router.ts'
 import type { Act, Once } from '../storage/idempotency.ts'
 
+/** How a request reached the daemon. */
+export type RequestChannel = 'tcp' | 'socket'
+
 /** How a body is parsed. */
 type BodyKind = 'json' | 'form' | 'text'
 
@@ -29,6 +32,8 @@ export interface Request {
    * The server looks the uid up only if it is needed, because the look-up is a system call.
    */
   readonly peer: () => number | null
+  /** Absent if the request did not arrive over a connection. */
+  readonly channel?: RequestChannel
   readonly method: string
   readonly segments: readonly string[]
   readonly query: string
@@ -87,7 +92,7 @@ interface DispatchResult {
 
 /** The outcome of a request. */
 export interface Outcome {
-  readonly request: Pick<Request, 'id' | 'peer'>
+  readonly request: Pick<Request, 'id' | 'peer' | 'channel'>
   /** The id from `Gate.callerId`; null if no caller was recognised or none was needed. */
   readonly callerId: string | null
   /** The method and the path, as in the table; null if the table has no such row. */

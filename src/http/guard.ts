@@ -14,8 +14,11 @@ export interface GuardRules {
    * The Host values that the listener accepts, each with the origin of the listener's pages.
    *
    * The host in that origin can differ from the Host value.
+   *
+   * Null for a Unix socket: DNS rebinding cannot reach it, so any Host is accepted, or none. No
+   * browser may call it.
    */
-  readonly hosts: ReadonlyMap<string, string>
+  readonly hosts: ReadonlyMap<string, string> | null
   /** Matches the paths of pages that links from other sites may open. */
   readonly navigable: RegExp
   /** The paths that no browser and only some users may call. */
@@ -44,10 +47,11 @@ const FORGET = { 'Clear-Site-Data': '"storage"' }
 /** Whether the guard rejected a request because a browser asked for a service worker's script. */
 export const isWorkerRefusal = ({ headers }: AppError): boolean => headers === FORGET
 
-function checkFraming(req: IncomingMessage, fields: Fields): void {
+function checkFraming(req: IncomingMessage, fields: Fields, needsHost: boolean): void {
   // RFC 9112 section 3.2: there must be exactly one Host field. Targets must be in origin form,
   // because this server is not a proxy.
-  if (fields.hosts !== 1) throw badRequest('Send exactly one Host header.')
+  if (fields.hosts !== 1 && (needsHost || fields.hosts > 1))
+    throw badRequest(`Send ${needsHost ? 'exactly' : 'at most'} one Host header.`)
   if (fields.authorizations > 1) throw badRequest('Send at most one Authorization header.')
   // RFC 9449 section 4.3, check 1.
   if (fields.proofs > 1) throw badRequest('Send at most one DPoP header.')
@@ -71,12 +75,12 @@ function checkKey(count: number, key: string): void {
     )
 }
 
-function checkHost(host: string, rules: GuardRules): string {
-  const origin = rules.hosts.get(host)
+function checkHost(host: string, hosts: ReadonlyMap<string, string>): string {
+  const origin = hosts.get(host)
   if (origin === undefined)
     throw new AppError(
       'host_not_allowed',
-      `This server answers to Host ${[...rules.hosts.keys()].join(', ')} only.`,
+      `This server answers to Host ${[...hosts.keys()].join(', ')} only.`,
     )
   return origin
 }
@@ -87,13 +91,14 @@ const isOf = (host: string, origin: string) =>
 
 /**
  * Checks which page, if any, sent a request (W3C Fetch Metadata, RFC 6454).
+ * @param own the origin of the listener's pages; null if it has none
  * @returns whether the browser opens a page under a host name that the listener's pages do not use
  * @throws AppError `origin_not_allowed`
  */
 function checkOrigin(
   method: string | undefined,
   fields: Fields,
-  own: string,
+  own: string | null,
   path: string,
   rules: GuardRules,
 ): boolean {
@@ -102,6 +107,11 @@ function checkOrigin(
     throw badOrigin('This server does not serve service workers.', FORGET)
   if ((origin !== undefined || site !== undefined) && rules.tokenPaths.includes(path))
     throw badOrigin('A browser may not create a token. Use the command line or a script.')
+  if (own === null) {
+    if (origin !== undefined || site !== undefined || path === rules.pagePath)
+      throw badOrigin('Browsers may not call this Unix socket. They need the TCP address.')
+    return false
+  }
   if (path === rules.pagePath && (origin !== own || site !== 'same-origin'))
     throw badOrigin(
       `Only the console at ${own} may call this path. Run "countersignd open" to open it.`,
@@ -130,14 +140,15 @@ export function guard(
   fields: Fields,
   rules: GuardRules,
 ): RequestTarget & { readonly redirect: string | null; readonly asksPeer: boolean } {
-  checkFraming(req, fields)
-  const own = checkHost(fields.host as string, rules)
+  const { hosts } = rules
+  checkFraming(req, fields, hosts !== null)
+  const own = hosts === null ? null : checkHost(fields.host as string, hosts)
   const url = req.url as string
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)
   const opensElsewhere = checkOrigin(req.method, fields, own, path, rules)
   const { segments, query } = splitTarget(url)
-  const redirect = opensElsewhere ? own + url : null
+  const redirect = opensElsewhere ? `${own}${url}` : null
   const asksPeer = path === rules.pagePath || rules.tokenPaths.includes(path)
   return { segments, query, redirect, asksPeer }
 }

@@ -8,7 +8,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { Socket } from 'node:net'
 import type { Content } from '../api/route.ts'
 import { askPeerUid } from '../auth/peer.ts'
-import type { Dispatch, Outcome } from './dispatch.ts'
+import type { RequestChannel, Dispatch, Outcome } from './dispatch.ts'
 import { AppError, type ErrorCode, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { newBodyMemory, newLargeBodies } from './body-memory.ts'
@@ -16,7 +16,7 @@ import { hasBody, readBody } from './body.ts'
 import { newConnections, newUnread } from './connections.ts'
 import { credentialOf, fieldsOf } from './fields.ts'
 import { type GuardRules, checkPeer, guard, isWorkerRefusal } from './guard.ts'
-import { type ListenAddress, listenOn, takePort } from './address.ts'
+import { type ListenAddress, type ListeningPlace, portPlace } from './address.ts'
 import {
   endRaw,
   HEADERS_BYTES,
@@ -38,11 +38,15 @@ import { newRequestOrder } from './request-order.ts'
 const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000, idle: 65_000 }
 const MOST_CONNECTIONS = 2048
 
-export interface ServerOptions extends ListenAddress {
+interface CommonOptions {
   readonly dispatch: Dispatch
   readonly log: Log
-  /** Returns the guard's rules. Called when the port is known. */
+  /**
+   * Returns the guard's rules. Called when the port is known, which is 0 for a Unix socket.
+   */
   readonly rules: (port: number) => GuardRules
+  /** How requests arrive (default: `tcp`). The users of a Unix socket are not known. */
+  readonly channel?: RequestChannel
   /**
    * Returns the `Countersign-Proof` for a nonce of the command line.
    *
@@ -86,6 +90,9 @@ export interface ServerOptions extends ListenAddress {
   readonly mostConnections?: number
 }
 
+/** What a listener needs: an address, or a place that is already bound. */
+export type ServerOptions = CommonOptions & (ListenAddress | { readonly place: ListeningPlace })
+
 export interface Listening {
   readonly port: number
   /**
@@ -106,6 +113,12 @@ function whyOf(error: AppError): unknown {
   const why = error.cause ?? error.message
   return why instanceof AppError ? why.message : why
 }
+
+/**
+ * The Host that answers contain if the listener accepts any Host. A client must not choose what a
+ * document contains, nor of how many Hosts documents are cached.
+ */
+const ANY_HOST = 'localhost'
 
 /** The response to a connection's last request. */
 const LAST = Symbol('last answer')
@@ -128,8 +141,8 @@ const shuttingDown = () =>
     headers: { 'Retry-After': '5' },
   })
 
-const refusalOf = (id: string, peer: () => number | null, error: ErrorCode): Outcome => ({
-  request: { id, peer },
+const refusalOf = (request: Outcome['request'], error: ErrorCode): Outcome => ({
+  request,
   callerId: null,
   route: null,
   status: statusOf(error),
@@ -144,8 +157,9 @@ const refusalOf = (id: string, peer: () => number | null, error: ErrorCode): Out
 export async function listen(options: ServerOptions): Promise<Listening> {
   const { dispatch, log, proofNonce, mostConnections = MOST_CONNECTIONS } = options
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
-  using taken = takePort(options)
-  const { port } = taken.address()
+  const channel = options.channel ?? 'tcp'
+  using place = 'place' in options ? options.place : portPlace(options)
+  const { port } = place
   const rules = options.rules(port)
   const server = createServer({
     maxHeaderSize: HEADERS_BYTES,
@@ -179,9 +193,12 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     res.setHeader('Connection', 'close')
   }
 
+  // No system lists the users of the connections to a Unix socket.
+  const askUid = channel === 'tcp' ? askPeerUid : async () => null
+
   /** Looks up the peer's uid, once for each connection. */
   function readPeer(connection: Connection): Promise<void> {
-    return (connection[LOOK] ??= askPeerUid(connection).then((uid) => {
+    return (connection[LOOK] ??= askUid(connection).then((uid) => {
       connection[PEER] = uid
     }))
   }
@@ -234,6 +251,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       const { route, status, value, media, lasting, location } = await dispatch({
         id: requestId,
         peer,
+        channel,
         method: req.method as string,
         segments,
         query,
@@ -243,7 +261,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         scheme,
         proof,
         idempotencyKey: fields['idempotency-key'],
-        header: (name) => req.headers[name] as string | undefined,
+        header: (name) =>
+          name === 'host' && rules.hosts === null
+            ? ANY_HOST
+            : (req.headers[name] as string | undefined),
         body: (limit, as) =>
           readBody(req, {
             limit,
@@ -277,7 +298,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (unread) turns.drop(connection)
       if (!isDispatched && options.record !== undefined) {
         if (connection[PEER] === undefined) await readPeer(connection)
-        options.record(refusalOf(requestId, peer, code))
+        options.record(refusalOf({ id: requestId, peer, channel }, code))
       }
       if (isWorkerRefusal(error) && rules.peerAllowed(peer())) await options.onWorkerAsked?.()
       // Being shut down is not a failure.
@@ -343,7 +364,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     refuseRaw(error, socket as Socket, (socket as Connection)[LAST])
   })
 
-  await listenOn(server, taken, options)
+  await place.listen(server)
   return {
     port,
     close: (graceMs) => connections.stop(graceMs),

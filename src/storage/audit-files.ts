@@ -28,6 +28,11 @@ export interface AuditLine {
   readonly request_id: string | null
   /** The uid of the process that sent the request, if the system provides it (Linux). */
   readonly peer_uid: number | null
+  /**
+   * `tcp`, or `socket` for a Unix socket, which has no peer_uid; null if the command line sent the
+   * request in its own process, and for the daemon itself.
+   */
+  readonly channel: 'tcp' | 'socket' | null
   /** The token's id, `command line`, or `machine <id>`; null if the caller was not recognised. */
   readonly token: string | null
   /**

@@ -19,6 +19,8 @@ export interface Deed {
   readonly requestId: string | null
   /** Returns the peer's uid. Called only for events that get a line. */
   readonly peer: () => number | null
+  /** Absent if the event did not arrive over a connection. */
+  readonly channel?: AuditLine['channel'] | undefined
   readonly token: string | null
   readonly route: string | null
   readonly status: number | null
@@ -75,7 +77,7 @@ function textOf(it: AuditLine): string {
   const { created, unlisted, lost } = it
   return (
     `{"line":${it.line},"at":"${it.at}","request_id":${JSON.stringify(it.request_id)}` +
-    `,"peer_uid":${it.peer_uid},"token":${JSON.stringify(it.token)}` +
+    `,"peer_uid":${it.peer_uid},"channel":${it.channel === null ? null : `"${it.channel}"`},"token":${JSON.stringify(it.token)}` +
     `,"route":${JSON.stringify(it.route)},"status":${it.status},"outcome":"${it.outcome}"` +
     (created === undefined ? '' : `,"created":${JSON.stringify(created)}`) +
     (unlisted === undefined ? '' : `,"unlisted":${unlisted}`) +
@@ -182,7 +184,10 @@ export function openAudit(where: {
   }
 
   /** Adds the line of an event to the pending bytes. */
-  function add({ requestId, peer, token, route, status, outcome, created }: Deed, at: number) {
+  function add(
+    { requestId, peer, channel = null, token, route, status, outcome, created }: Deed,
+    at: number,
+  ) {
     if (length > MOST_WAITING) {
       lost++
       return
@@ -192,6 +197,7 @@ export function openAudit(where: {
       at: timeOf(at),
       request_id: requestId,
       peer_uid: peer(),
+      channel,
       token,
       route,
       status,

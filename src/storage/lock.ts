@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartError } from '../errors.ts'
 import { openFolder } from './folder.ts'
-import { readRuntime } from './runtime-file.ts'
+import { placesText, readRuntime } from './runtime-file.ts'
 import { isDiskFault, isResult } from './sqlite.ts'
 
 export interface Lock {
@@ -71,9 +71,9 @@ export function takeLock(dir: string): Lock {
   openFolder(dir)
   const lock = lockState(dir)
   if (lock !== null) return lock
-  const address = readRuntime(dir)?.address
+  const run = readRuntime(dir)
   throw new StartError(
     'stateInUse',
-    `The state folder ${dir} is in use by another countersignd${address ? ` at ${address}` : ''}. Stop it, or set SVC_STATE_DIR to another folder.`,
+    `The state folder ${dir} is in use by another countersignd${run === null ? '' : ` at ${placesText(run)}`}. Stop it, or set SVC_STATE_DIR to another folder.`,
   )
 }

@@ -18,8 +18,10 @@ import {
 
 export interface Runtime {
   readonly pid: number
-  /** The URL `http://host:port` of the bound address. */
-  readonly address: string
+  /** The URL `http://host:port` of the bound address; null if the daemon does not use TCP. */
+  readonly address: string | null
+  /** The path of the Unix socket; null if there is none. */
+  readonly socket: string | null
   /** A random value that is new at every start. */
   readonly nonce: string
   readonly version: string
@@ -46,6 +48,24 @@ export function writeRuntime(dir: string, runtime: Runtime): void {
 export const isOwnAddress = (text: string): boolean =>
   /^http:\/\/(127(\.\d{1,3}){3}|\[::1\]):\d{1,5}$/.test(text) && URL.canParse(text)
 
+/**
+ * Returns the published address and socket; null if both are missing, or one is not of this form.
+ *
+ * Daemons before the first one with a socket publish no `socket`.
+ */
+function placesIn({
+  address = null,
+  socket = null,
+}: Partial<Runtime>): Pick<Runtime, 'address' | 'socket'> | null {
+  const isAddress = address === null || typeof address === 'string'
+  const isSocket = socket === null || (typeof socket === 'string' && /^\/\P{Cc}+$/u.test(socket))
+  return isAddress && isSocket && (address ?? socket) !== null ? { address, socket } : null
+}
+
+/** Returns where a daemon answers, for messages. The command line prefers the socket. */
+export const placesText = ({ address, socket }: Pick<Runtime, 'address' | 'socket'>): string =>
+  [socket, address].filter((place) => place !== null).join(' and ')
+
 const textOf = (path: string, check: FileCheck): string | null =>
   readChecked(path, check)?.toString('utf8') ?? null
 
@@ -58,11 +78,14 @@ export function readRuntime(dir: string, check: FileCheck = fileFault): Runtime 
   if (text === null) return null
   try {
     const parsed = JSON.parse(text) as Partial<Runtime>
-    const { pid, address, nonce, version } = parsed
+    const { pid, nonce, version } = parsed
     const stateVersion = stateVersionIn(parsed.stateVersion)
+    const places = placesIn(parsed)
     const usable =
-      Number.isSafeInteger(pid) && [address, nonce, version].every((it) => typeof it === 'string')
-    return usable ? ({ pid, address, nonce, version, stateVersion } as Runtime) : null
+      places !== null &&
+      Number.isSafeInteger(pid) &&
+      [nonce, version].every((it) => typeof it === 'string')
+    return usable ? ({ pid, ...places, nonce, version, stateVersion } as Runtime) : null
   } catch {
     return null
   }
@@ -122,7 +145,7 @@ export function readRuntimeSecret(dir: string, check: FileCheck = fileFault): Ui
  * the file as far as it trusts the owner of the folder, and must check with the kernel which
  * process listens at the address.
  */
-export type Published = Pick<Runtime, 'address' | 'pid' | 'version' | 'stateVersion'>
+export type Published = Pick<Runtime, 'address' | 'socket' | 'pid' | 'version' | 'stateVersion'>
 
 /** The maximum size of the file in bytes. The daemon writes a few hundred. */
 const MOST_BYTES = 4096
@@ -133,8 +156,11 @@ const fileIn = (dir: string): string => join(dir, 'countersignd.json')
  * Writes the file atomically. Every user can read it.
  * @throws the errors of `writeAtomic`
  */
-export function publish(dir: string, { address, version, pid, stateVersion }: Published): void {
-  const content = `${JSON.stringify({ address, version, pid, stateVersion })}\n`
+export function publish(
+  dir: string,
+  { address, socket, version, pid, stateVersion }: Published,
+): void {
+  const content = `${JSON.stringify({ address, socket, version, pid, stateVersion })}\n`
   writeAtomic(fileIn(dir), content, { durable: false, mode: 0o644 })
 }
 
@@ -165,15 +191,16 @@ export function readPublished(dir: string, owner: number): Published | null {
   if (text === undefined) return null
   try {
     const parsed = JSON.parse(text) as Partial<Published>
-    const { address, version, pid } = parsed
+    const { version, pid } = parsed
     const stateVersion = stateVersionIn(parsed.stateVersion)
+    const places = placesIn(parsed)
     const usable =
-      typeof address === 'string' &&
-      isOwnAddress(address) &&
+      places !== null &&
+      (places.address === null || isOwnAddress(places.address)) &&
       typeof version === 'string' &&
       /^[\w.+-]{1,64}$/.test(version) &&
       Number.isSafeInteger(pid)
-    return usable ? ({ address, version, pid, stateVersion } as Published) : null
+    return usable ? ({ ...places, version, pid, stateVersion } as Published) : null
   } catch {
     return null
   }

@@ -7,6 +7,8 @@ import { after, before, describe, it } from 'node:test'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
 import { type Drill, ROWS } from './attack.ts'
 import { ATTACKS, DRILLS } from './attacks.ts'
+import { freshFolder } from '../keychain/fresh-folder.ts'
+import { onlySocket } from './child.ts'
 import { slow } from './slow.ts'
 import { TABLES, nameOf } from './routes.ts'
 import { type Fault, type Report, planSome, run } from './run.ts'
@@ -15,6 +17,11 @@ import { standIn } from './stand-in.ts'
 
 /** Attacks one route of this many. */
 const NTH = 37
+/** Over the socket, most is the same code. */
+const NTH_OF_SOCKET = 331
+
+/** Only the mode differs over a socket. */
+const SOCKET_DRILLS = DRILLS.filter(({ row }) => row === 'Other local users')
 
 const shown = ({ row, attack, target, why, got }: Fault) =>
   `${row} · ${attack} · ${target}: ${why}; got ${got.slice(0, 300)}`
@@ -45,6 +52,18 @@ describe('every row of the table at the routes it applies to', () => {
       [],
     )
     assert(tried.size > 250)
+  })
+})
+
+describe('the API on a Unix socket alone', { skip: process.platform === 'win32' }, () => {
+  it('rejects every row, at a part of the routes', async (t) => {
+    const folder = freshFolder(t)
+    const daemon = await startDaemon(onlySocket(folder))
+    t.after(() => daemon.close())
+    const scene = await newScene(daemon)
+    const report = await run(scene, planSome(ATTACKS, scene.targets, NTH_OF_SOCKET), SOCKET_DRILLS)
+    const faults = [...report.values()].flatMap((result) => result.faults)
+    assert.deepEqual(faults.slice(0, 5).map(shown), [])
   })
 })
 

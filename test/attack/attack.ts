@@ -71,7 +71,7 @@ interface Sent {
 }
 
 /** The path that only the own page may call. */
-const PAGE_PATH = consoleTable.consoleSession.create.path
+export const PAGE_PATH = consoleTable.consoleSession.create.path
 
 /** Returns the header lines that a browser adds to a request of the own page. */
 const ownPage = ({ at }: Scene) => [`Origin: http://${at.api.host}`, 'Sec-Fetch-Site: same-origin']
@@ -88,7 +88,10 @@ export function requestTo(target: Target, scene: Scene, sent: Sent = {}): string
   const { host = scene.at[target.listener].host } = sent
   // Without these, the guard rejects each request to the path that is only for the own page.
   const isOwn = target.listener === 'api' && target.pattern === PAGE_PATH
-  const own = isOwn && !lines.some((line) => /^(origin|sec-fetch-site):/i.test(line))
+  const own =
+    isOwn &&
+    !isOverSocket(target, scene) &&
+    !lines.some((line) => /^(origin|sec-fetch-site):/i.test(line))
   const framed = !body || lines.some((line) => /^(content-length|transfer-encoding)/i.test(line))
   const head = [
     `${method} ${path} ${version}`,
@@ -135,4 +138,9 @@ export function answerText({ status, body }: RawAnswer): string {
 }
 
 /** Returns the port of a listener, as a shot names it. */
-export const portOf = (scene: Scene, listener: Listener) => new URL(scene.at[listener].address).port
+export const portOf = (scene: Scene, listener: Listener) =>
+  new URL(`http://${scene.at[listener].host}`).port
+
+/** Whether a route is attacked over the Unix socket, which any Host reaches and no browser may. */
+export const isOverSocket = ({ listener }: Target, { channel }: Scene): boolean =>
+  listener === 'api' && channel === 'socket'

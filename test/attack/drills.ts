@@ -1,9 +1,11 @@
 /** Drills: attacks with several clients or many attempts. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { lstatSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { answersIn } from '../http/raw.ts'
 import { ask } from '../daemon.ts'
+import { pathIn } from '../unix-url.ts'
 import { type Drill, JSON_TYPE, NEW_TOKEN, portOf, answerText } from './attack.ts'
 import { counted } from './counted.ts'
 import type { Scene } from './scene.ts'
@@ -119,6 +121,12 @@ const peers: Drill = {
   async run(scene) {
     const { record, outcome } = counted()
     if (process.platform !== 'linux') return outcome()
+    if (scene.channel === 'socket') {
+      // Its owner and its mode decide who may connect (`other-user.test.ts`).
+      const { mode } = lstatSync(pathIn(scene.at.api.address) as string)
+      record('mode', (mode & 0o777) === 0o600 ? null : `mode ${(mode & 0o777).toString(8)}`)
+      return outcome()
+    }
     const before = await countOfTokens(scene)
     for (const how of ['half-closed', 'closed'] as const)
       for (let i = 0; i < 5; i++) {

@@ -10,6 +10,8 @@ import type { Drill } from './attack.ts'
 import { counted } from './counted.ts'
 import type { Listener } from './routes.ts'
 import type { Scene } from './scene.ts'
+import { hostOf } from '../http/raw.ts'
+import { placeAt } from '../unix-url.ts'
 import { isWell } from './wire.ts'
 
 export interface Flood {
@@ -24,12 +26,12 @@ export interface Flood {
  * bytes are handed to the system.
  */
 const FLOODER = `
-const { workerData: { port, connections, request, requests, cells }, parentPort } = require('node:worker_threads')
+const { workerData: { place, connections, request, requests, cells }, parentPort } = require('node:worker_threads')
 const { connect } = require('node:net')
 const open = new Int32Array(cells)
 const bytes = Buffer.from(request.repeat(requests))
 const all = Array.from({ length: connections }, () => new Promise((resolve) => {
-  const socket = connect(port, '127.0.0.1')
+  const socket = connect(place)
   socket.on('error', () => undefined)
   socket.on('close', () => Atomics.sub(open, 0, 1))
   socket.pause()
@@ -47,9 +49,9 @@ export async function flood(
   address: string,
   asked: Flood,
 ): Promise<{ open: () => number; end: () => Promise<unknown> }> {
-  const request = `GET ${asked.path} HTTP/1.1\r\nHost: ${new URL(address).host}\r\n\r\n`
+  const request = `GET ${asked.path} HTTP/1.1\r\nHost: ${hostOf(address)}\r\n\r\n`
   const cells = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
-  const workerData = { port: portOf(address), request, cells, ...asked }
+  const workerData = { place: placeAt(address), request, cells, ...asked }
   const worker = new Worker(FLOODER, { eval: true, workerData })
   await once(worker, 'message')
   return { open: () => Atomics.load(new Int32Array(cells), 0), end: () => worker.terminate() }

@@ -2,7 +2,17 @@
  * Foreign host names, and requests with more than one: the intended server must be unambiguous.
  */
 import { networkInterfaces } from 'node:os'
-import { type Attack, askedBy, everywhere, opened, portOf } from './attack.ts'
+import {
+  type Attack,
+  CLOSE,
+  askedBy,
+  everywhere,
+  isOverSocket,
+  opened,
+  portOf,
+  requestTo,
+} from './attack.ts'
+import type { Shot } from './wire.ts'
 
 const LAN =
   Object.values(networkInterfaces())
@@ -27,32 +37,47 @@ const NAMES: readonly [name: string, host: (port: string) => string][] = [
   ['nothing', () => ''],
 ]
 
+/** Not a refusal of the Host. */
+const ANY_HOST = /^(?!403 host_not_allowed$|400|5)/
+
+/**
+ * Returns the shot of a request without credentials over the Unix socket: DNS rebinding cannot
+ * reach it, so any Host is accepted.
+ */
+const accepted = (bytes: string): Shot => ({ bytes, want: ANY_HOST, alone: true })
+
 const rebinding = NAMES.map(([name, host]): Attack => ({
   row: 'DNS rebinding',
   name,
   on: everywhere,
-  shots: async (target, scene) => [
-    {
-      bytes: await opened(target, scene, { host: host(portOf(scene, target.listener)) }),
-      want: /^403 host_not_allowed$/,
-      check: ({ body }) =>
-        body.includes(scene.at[target.listener].host) ? null : 'it does not name the hosts allowed',
-    },
-  ],
+  shots: async (target, scene) => {
+    if (isOverSocket(target, scene))
+      return [
+        accepted(requestTo(target, scene, { host: host(portOf(scene, 'api')), lines: [CLOSE] })),
+      ]
+    return [
+      {
+        bytes: await opened(target, scene, { host: host(portOf(scene, target.listener)) }),
+        want: /^403 host_not_allowed$/,
+        check: ({ body }) =>
+          body.includes(scene.at[target.listener].host)
+            ? null
+            : 'it does not name the hosts allowed',
+      },
+    ]
+  },
 }))
 
 const otherListener: Attack = {
   row: 'DNS rebinding',
   name: 'the Host of the other listener',
   on: everywhere,
-  shots: async (target, scene) => [
-    {
-      bytes: await opened(target, scene, {
-        host: scene.at[target.listener === 'api' ? 'account' : 'api'].host,
-      }),
-      want: /^403 host_not_allowed$/,
-    },
-  ],
+  shots: async (target, scene) => {
+    const { host } = scene.at[target.listener === 'api' ? 'account' : 'api']
+    if (isOverSocket(target, scene))
+      return [accepted(requestTo(target, scene, { host, lines: [CLOSE] }))]
+    return [{ bytes: await opened(target, scene, { host }), want: /^403 host_not_allowed$/ }]
+  },
 }
 
 /** Changes to the bytes of a request that the route would answer. */
@@ -75,17 +100,20 @@ const CHANGED: readonly [name: string, change: (bytes: string, host: string) => 
   ],
 ]
 
+/** Requests without a Host, which a Unix socket answers. */
+const HOSTLESS = ['no Host', 'HTTP/1.0 without Host']
+
 const ambiguous = CHANGED.map(([name, change]): Attack => ({
   row: 'Ambiguous Host',
   name,
   on: everywhere,
-  shots: async (target, scene) => [
-    {
-      bytes: change(await opened(target, scene), scene.at[target.listener].host),
-      want: /^400 bad_request$/,
-      alone: true,
-    },
-  ],
+  shots: async (target, scene) => {
+    const { host } = scene.at[target.listener]
+    if (isOverSocket(target, scene) && HOSTLESS.includes(name))
+      return [accepted(change(requestTo(target, scene, { lines: [CLOSE] }), host))]
+    const bytes = change(await opened(target, scene), host)
+    return [{ bytes, want: /^400 bad_request$/, alone: true }]
+  },
 }))
 
 /**
@@ -101,16 +129,21 @@ const proofs = squatting.map(([name, lines, host]): Attack => ({
   row: 'Port squatting',
   name,
   on: everywhere,
-  shots: async (target, scene) => [
-    {
-      bytes: await opened(target, scene, {
-        lines: ['Countersign-Nonce: 5f', ...lines(scene.at[target.listener].host)],
-        ...(host === undefined ? {} : { host }),
-      }),
-      want: /^403 (host|origin)_not_allowed$/,
-      check: ({ headers }) => ('countersign-proof' in headers ? 'it was given a proof' : null),
-    },
-  ],
+  shots: async (target, scene) => {
+    // A proof over the socket contains its path, so a process on a port gains nothing by it.
+    if (host !== undefined && isOverSocket(target, scene)) return []
+    const bytes = await opened(target, scene, {
+      lines: ['Countersign-Nonce: 5f', ...lines(scene.at[target.listener].host)],
+      ...(host === undefined ? {} : { host }),
+    })
+    return [
+      {
+        bytes,
+        want: /^403 (host|origin)_not_allowed$/,
+        check: ({ headers }) => ('countersign-proof' in headers ? 'it was given a proof' : null),
+      },
+    ]
+  },
 }))
 
 const noProof: Attack = {

@@ -53,6 +53,12 @@ const one = (hurry) => new Promise((resolve) => {
 Promise.all(Array.from({ length: Number(n) }, (_, i) => one([null, 'ends', 'closes', 'resets'][i % 4])))
   .then((all) => console.log(JSON.stringify(all)))`
 
+/** Connects to a Unix socket; prints `connected`, or the error. */
+export const CONNECT = `
+const socket = require('node:net').connect({ path: process.argv[1] })
+socket.on('connect', () => { console.log('connected'); socket.destroy() })
+socket.on('error', ({ code }) => console.log(code))`
+
 /** Listens on a port, answers every request with 200, and prints the received bytes. */
 export const SQUAT = `
 const [, port] = process.argv

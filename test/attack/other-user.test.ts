@@ -19,7 +19,7 @@ import {
   openMachine,
   skip,
 } from './other-user-machine.ts'
-import { FLOOD, PRY, SQUAT } from './other-user-scripts.ts'
+import { CONNECT, FLOOD, PRY, SQUAT } from './other-user-scripts.ts'
 
 /** The number of connections that a user opens at once. */
 const SOCKETS = sized(12, 100)
@@ -91,6 +91,50 @@ describe('another user of the machine', { skip }, () => {
     for (const answer of await Promise.all([ANN, 0].map((uid) => mint(uid))))
       assert.match(answer, /csd_.* 201$/)
     assert.equal(await tokens(), had + 2)
+  })
+
+  const mintAt = (socket: string) => ['-s', '--unix-socket', socket, '-H', JSON_TYPE, '-d', NEW]
+  /** Runs curl as a user who is also in the group of the daemon’s user. */
+  const asMember = (args: readonly string[]) => {
+    const ids = ['--reuid', String(GUS), '--regid', String(GUS), '--groups', String(ANN)]
+    return machine.run(0, 'setpriv', [...ids, 'curl', ...args, 'http://localhost/api/v1/token'])
+  }
+
+  test('cannot connect to the Unix socket of the owner, and neither can a member of the group', async () => {
+    const folder = machine.home(ANN)
+    const socket = join(folder, 'api.sock')
+    const env = { SVC_HTTP_SOCKET: socket, SVC_HTTP_PORT: 'off' }
+    const own = await machine.serve(ANN, join(folder, 'state'), env)
+    for (const uid of [EVE, GUS])
+      assert.equal((await machine.node(uid, CONNECT, [socket])).stdout, 'EACCES\n')
+    assert.equal((await asMember(mintAt(socket))).code, 7)
+    for (const uid of [ANN, 0])
+      assert.equal((await machine.node(uid, CONNECT, [socket])).stdout, 'connected\n')
+    const status = await machine.countersignd(ANN, join(folder, 'state'), ['status', '--json'], env)
+    assert.equal((JSON.parse(status.stdout) as { socket: string }).socket, socket)
+    await own.end()
+  })
+
+  test('cannot connect to the Unix socket of a group, and its members can create tokens', async () => {
+    const folder = machine.home(ANN)
+    const socket = join(folder, 'api.sock')
+    const env = { SVC_HTTP_SOCKET: socket, SVC_HTTP_SOCKET_GROUP: String(ANN) }
+    const own = await machine.serve(ANN, join(folder, 'state'), env)
+    for (const uid of [EVE, GUS])
+      assert.equal((await machine.node(uid, CONNECT, [socket])).stdout, 'EACCES\n')
+    const { stdout } = await asMember(mintAt(socket))
+    assert.match(stdout, /"token":"csd_/)
+    // A member is no owner: only who can read the state folder is.
+    const { token } = JSON.parse(stdout) as { token: string }
+    const args = ['-s', '--unix-socket', socket, '-K', '-', 'http://localhost/local/v1/sign-in']
+    const refused = await machine.run(
+      ANN,
+      'curl',
+      args,
+      `header = "Authorization: Bearer ${token}"`,
+    )
+    assert.match(refused.stdout, /"error":"forbidden"/)
+    await own.end()
   })
 
   for (const host of ['127.0.0.1', '::ffff:127.0.0.1'])

@@ -4,7 +4,15 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { RawAnswer } from '../http/raw.ts'
-import { type Attack, type Drill, ROWS, type Row, answerText } from './attack.ts'
+import {
+  type Attack,
+  type Drill,
+  PAGE_PATH,
+  ROWS,
+  type Row,
+  answerText,
+  isOverSocket,
+} from './attack.ts'
 import { CANARY } from './methods.ts'
 import { type Listener, type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'
@@ -111,12 +119,28 @@ function alwaysFault(
   return faults.find(([, is]) => is)?.[0] ?? null
 }
 
+/** A header of a browser. */
+const BROWSER = /\r\n(?:origin|sec-fetch-site):/i
+
+/**
+ * Whether an answer is the one that a browser gets at a Unix socket, whatever it gets over TCP. So
+ * does every request for the path of its page.
+ */
+const isRefusedBrowser = ({ target, shot }: Aimed, answer: string, scene: Scene): boolean =>
+  isOverSocket(target, scene) &&
+  // HEAD has no body for the error code.
+  (answer === '403 origin_not_allowed' || (answer === '403' && shot.bytes.startsWith('HEAD '))) &&
+  (BROWSER.test(shot.bytes) || target.pattern === PAGE_PATH)
+
 /** Returns the fault of an answer; null for none. */
-function faultIn(shot: Shot, received: Received, secrets: readonly string[]): string | null {
+function faultIn(aimed: Aimed, received: Received, scene: Scene): string | null {
+  const { shot } = aimed
   if (typeof received === 'string') return received
   const answer = answerText(received)
-  if (!shot.want.test(answer)) return `wanted ${shot.want.source}`
-  return alwaysFault(received, secrets) ?? shot.check?.(received) ?? null
+  const isRefused = isRefusedBrowser(aimed, answer, scene)
+  if (!isRefused && !shot.want.test(answer)) return `wanted ${shot.want.source}`
+  const fault = alwaysFault(received, scene.secrets)
+  return fault ?? (isRefused ? null : (shot.check?.(received) ?? null))
 }
 
 /**
@@ -185,13 +209,14 @@ async function attackOnce(
       ),
     )
   ).flat()
-  const note = ({ target, shot }: Aimed, received: Received) => {
+  const note = (one: Aimed, received: Received) => {
+    const { target, shot } = one
     const answer = typeof received === 'string' ? 'no answer' : answerText(received)
     result.sent++
     result.answers.set(answer, (result.answers.get(answer) ?? 0) + 1)
     result.targets.add(nameOf(target))
     if (result.example === '') result.example = brief(`${name}: ${shot.bytes}`, 160)
-    const why = faultIn(shot, received, scene.secrets)
+    const why = faultIn(one, received, scene)
     if (why === null) return
     const got = typeof received === 'string' ? received : `${answer} ${received.body}`
     result.faults.push({

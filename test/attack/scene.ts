@@ -6,10 +6,12 @@
 import assert from 'node:assert/strict'
 import type { AccessLevel } from '../../src/auth/scopes.ts'
 import { newToken } from '../../src/crypto/token.ts'
+import type { RequestChannel } from '../../src/http/dispatch.ts'
 import { type Answer, type Question, ask } from '../daemon.ts'
 import { activeOrganisation, newMachine } from '../handlers/people.ts'
 import { HTML, POSTS, type Place, daemonAt, devices, prover } from './populated.ts'
 import { type Listener, type Tables, type Target, TABLES, targetsOf } from './routes.ts'
+import { pathIn } from '../unix-url.ts'
 import { until } from '../until.ts'
 
 /** A caller of a listener. */
@@ -27,6 +29,8 @@ export interface Caller {
 }
 
 export interface Scene {
+  /** How the API is attacked. The account server has no Unix socket. */
+  readonly channel: RequestChannel
   readonly at: Readonly<Record<Listener, { readonly address: string; readonly host: string }>>
   readonly targets: readonly Target[]
   readonly callers: Readonly<Record<Listener, readonly Caller[]>>
@@ -53,6 +57,10 @@ interface Made {
   readonly token: string
   readonly id: string
 }
+
+/** The Host that pages of the API have; on a Unix socket, that of a daemon with TCP. */
+const ownHost = (address: string) =>
+  pathIn(address) === null ? new URL(address).host : '127.0.0.1:19821'
 
 const bearer = (token: string, scheme = 'Bearer') => [`Authorization: ${scheme} ${token}`]
 
@@ -149,6 +157,8 @@ export async function newScene(
   })
   const unknown = { csd: newToken('csd_'), csm: newToken('csm_') }
   const SCOPES = ['read', 'write', 'full'] as const
+  const channel = pathIn(address) === null ? 'tcp' : 'socket'
+  const unbound = channel === 'tcp' ? 'invalid_token' : 'unauthorized'
   const callers: Scene['callers'] = {
     api: [
       holder('nobody', null, [], 'unauthorized'),
@@ -157,7 +167,8 @@ export async function newScene(
       holder('a revoked token', null, bearer(gone.token)),
       holder('an expired token', null, bearer(brief.token)),
       holder('a token of another scheme', null, bearer(full, 'Token'), 'unauthorized'),
-      holder('a token as a bound one', null, bearer(full, 'DPoP')),
+      // The Unix socket has no bound tokens.
+      holder('a token as a bound one', null, bearer(full, 'DPoP'), unbound),
       holder('a token by password', null, bearer(btoa(`x:${full}`), 'Basic'), 'unauthorized'),
       holder('an unknown machine’s token', null, bearer(unknown.csm)),
       holder('a revoked machine’s token', null, bearer(ended)),
@@ -195,8 +206,9 @@ export async function newScene(
   }
   const known = new Map<Target, Promise<readonly string[]>>()
   return {
+    channel,
     at: {
-      api: { address, host: new URL(address).host },
+      api: { address, host: ownHost(address) },
       account: { address: accountAddress, host: new URL(accountAddress).host },
     },
     targets: targetsOf(tables, (collection) =>

@@ -1,6 +1,5 @@
 /** Clients that send nothing, or stop in the middle of a request. */
 import { once } from 'node:events'
-import { connect } from 'node:net'
 import { answersIn } from '../http/raw.ts'
 import {
   type Drill,
@@ -14,6 +13,7 @@ import {
 import { counted } from './counted.ts'
 import { type Target, nameOf } from './routes.ts'
 import type { Scene } from './scene.ts'
+import { connectTo } from '../unix-url.ts'
 import { isWell } from './wire.ts'
 
 /** More connections than a listener keeps open. */
@@ -24,13 +24,18 @@ const IDLE = 2_100
  * @returns a function that closes them
  */
 export async function openIdle(address: string): Promise<() => void> {
-  const { hostname, port } = new URL(address)
   const sockets = await Promise.all(
     Array.from({ length: IDLE }, async () => {
-      const socket = connect(Number(port), hostname)
-      socket.on('error', () => undefined)
-      await once(socket, 'connect')
-      return socket
+      for (;;) {
+        const socket = connectTo(address)
+        // A Unix socket accepts no more connections while too many wait (EAGAIN).
+        const isOpen = await once(socket, 'connect').then(
+          () => true,
+          () => false,
+        )
+        socket.on('error', () => undefined)
+        if (isOpen) return socket
+      }
     }),
   )
   return () => {
@@ -57,8 +62,7 @@ export const idle: Drill = {
  * connection.
  */
 async function stall(address: string, bytes: string): Promise<string> {
-  const { hostname, port } = new URL(address)
-  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+  const socket = connectTo(address, { allowHalfOpen: true })
   let text = ''
   socket.on('error', () => undefined)
   socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk))

@@ -115,6 +115,7 @@ export async function standIn(
     caller(which, need === 'owner' ? 'owner' : which === 'api' ? 'full' : 'device')
   const no = () => Promise.reject(new Error('Nothing is here but the guard.'))
   return {
+    channel: 'tcp',
     at: { api: at(api), account: at(account) },
     targets: targetsOf(tables),
     callers: { api: callers, account: callers.filter(({ name }) => name !== 'owner') },

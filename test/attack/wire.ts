@@ -2,7 +2,7 @@
  * Sends shots to a listener: many on a connection if the attack leaves it open, with each answer
  * separated.
  */
-import { type RawAnswer, answersIn, send } from '../http/raw.ts'
+import { type RawAnswer, answersIn, hostOf, send } from '../http/raw.ts'
 
 export interface Shot {
   /** The bytes to send, one character a byte. */
@@ -82,7 +82,7 @@ const talk = async (
 
 /** Returns an honest request, after which the connection is closed. */
 export const honest = (address: string) => ({
-  bytes: `GET /health HTTP/1.1\r\nHost: ${new URL(address).host}\r\nConnection: close\r\n\r\n`,
+  bytes: `GET /health HTTP/1.1\r\nHost: ${hostOf(address)}\r\nConnection: close\r\n\r\n`,
 })
 
 /** Returns the fault in the answer to an honest request; null for none. */

@@ -24,7 +24,7 @@ describe('health', () => {
       err: '',
     })
     const json = await terminal(dir)(['health', '--json'])
-    assert.deepEqual(JSON.parse(json.out), { healthy: true, address: daemon.address })
+    assert.deepEqual(JSON.parse(json.out), { healthy: true, address: daemon.address, socket: null })
     await daemon.close()
     const after = await terminal(dir)(['health'])
     assert.equal(after.code, EXIT.daemonSilent)
@@ -38,7 +38,7 @@ describe('health', () => {
     const { code, out, err } = await terminal(freshFolder(t))(['health', '--json'])
     assert.deepEqual(
       [code, JSON.parse(out), err],
-      [EXIT.daemonSilent, { healthy: false, address: null }, ''],
+      [EXIT.daemonSilent, { healthy: false, address: null, socket: null }, ''],
     )
   })
 
@@ -57,6 +57,7 @@ describe('health', () => {
     writeRuntime(dir, {
       pid: process.pid,
       address,
+      socket: null,
       nonce: 'nonce',
       version: '0',
       stateVersion: null,

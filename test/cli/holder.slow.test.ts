@@ -31,7 +31,14 @@ async function leftBehind(t: TestContext, dir: string) {
   const { port } = server.address() as AddressInfo
   stateSecret(dir)
   const address = `http://127.0.0.1:${port}`
-  writeRuntime(dir, { pid: process.pid, address, nonce: 'dead', version: '0', stateVersion: null })
+  writeRuntime(dir, {
+    pid: process.pid,
+    address,
+    socket: null,
+    nonce: 'dead',
+    version: '0',
+    stateVersion: null,
+  })
   return server
 }
 

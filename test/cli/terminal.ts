@@ -83,5 +83,6 @@ export async function daemonHere(
   const lines: string[] = []
   const log = newLog(level, (line) => lines.push(line))
   const daemon = await serve(readConfig(environment(stateDir, env)), log)
-  return { ...daemon, log: () => lines.join('') }
+  // The tests that start a daemon here use TCP.
+  return { ...daemon, address: daemon.address as string, log: () => lines.join('') }
 }

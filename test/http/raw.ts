@@ -2,8 +2,8 @@
  * HTTP as raw bytes.
  * The server gets exactly the bytes of a case, and the test gets every answer of the connection.
  */
-import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { connectTo, pathIn } from '../unix-url.ts'
 
 export interface RawAnswer {
   readonly status: number
@@ -46,9 +46,8 @@ const LONGEST_MS = 60_000
  * close`. This end is never closed first.
  */
 export function send(address: string, bytes: string | Uint8Array): Promise<string> {
-  const { hostname, port } = new URL(address)
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    const socket = connectTo(address, { allowHalfOpen: true })
     const chunks: Buffer[] = []
     const late = setTimeout(() => {
       socket.destroy()
@@ -72,8 +71,7 @@ export function send(address: string, bytes: string | Uint8Array): Promise<strin
  * @returns all that arrived until the server closed the connection
  */
 export function sendAndClose(address: string, bytes: string): Promise<string> {
-  const { hostname, port } = new URL(address)
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  const socket = connectTo(address, { allowHalfOpen: true })
   socket.end(bytes)
   return text(socket)
 }
@@ -89,5 +87,6 @@ export const exchange = async (
     lines[0]?.startsWith('HEAD '),
   )
 
-/** Returns the Host that the server at an address requires. */
-export const hostOf = (address: string): string => new URL(address).host
+/** Returns the Host that the server at an address requires. A Unix socket accepts any. */
+export const hostOf = (address: string): string =>
+  pathIn(address) === null ? new URL(address).host : 'localhost'

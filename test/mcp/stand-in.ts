@@ -61,6 +61,7 @@ export async function standIn(
   writeRuntime(stateDir, {
     pid: process.pid,
     address: `http://127.0.0.1:${port}`,
+    socket: null,
     nonce: 'nonce',
     version: '0',
     stateVersion: STATE_VERSIONS.newest,

@@ -66,7 +66,7 @@ test('a line has the actor, the operation, the time and the outcome', (t) => {
   const [first = '', second = ''] = linesOf(dir)
   assert.equal(
     first,
-    `{"line":1,"at":"2026-11-20T10:00:00.000Z","request_id":"r-1","peer_uid":1000,"token":"tok_a","route":"GET /api/v1/status","status":200,"outcome":"done","prev":"${NOTHING}"}`,
+    `{"line":1,"at":"2026-11-20T10:00:00.000Z","request_id":"r-1","peer_uid":1000,"channel":null,"token":"tok_a","route":"GET /api/v1/status","status":200,"outcome":"done","prev":"${NOTHING}"}`,
   )
   const { line, created, prev } = JSON.parse(second) as Line
   assert.deepEqual([line, created, prev], [2, 'tok_b', sha256(first)])
@@ -208,6 +208,7 @@ test('after a change or an error, all lines so far are in the file, in order, as
           at: new Date(AT).toISOString(),
           request_id: requestId,
           peer_uid: peer(),
+          channel: null,
           ...(created === undefined ? {} : { created }),
           prev: index === 0 ? NOTHING : sha256(lines[index - 1] as string),
         })

@@ -172,6 +172,7 @@ test('runtime.json has the address of the daemon, until it is removed', (t) => {
   const runtime = {
     pid: 7,
     address: 'http://127.0.0.1:19821',
+    socket: '/run/user/1/countersignd.sock',
     nonce: 'n',
     version: '0.1.0',
     stateVersion: null,

@@ -14,6 +14,12 @@ export const AuditEntry = named(
       v.nullable(v.number()),
       v.description('The user that sent the request; null if the system does not report it.'),
     ),
+    channel: v.pipe(
+      v.nullable(v.picklist(['tcp', 'socket'])),
+      v.description(
+        'How the request arrived. `socket` is the Unix socket; the system does not report its users. null: the command line without a daemon, the daemon itself, and lines of older versions.',
+      ),
+    ),
     token: v.pipe(
       v.nullable(v.string()),
       v.description(

@@ -166,7 +166,13 @@ export const Status = named(
     ),
     api: v.pipe(
       v.nullable(v.string()),
-      v.description('The address of this API; null without a daemon.'),
+      v.description(
+        'The address of this API; null without a daemon, and if it does not listen on TCP.',
+      ),
+    ),
+    socket: v.pipe(
+      v.nullable(v.string()),
+      v.description('The path of the Unix socket of this API; null if there is none.'),
     ),
     notices: v.pipe(
       v.array(v.string()),

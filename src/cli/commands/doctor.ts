@@ -26,6 +26,7 @@ import { keychainCheck, keychainApart } from '../doctor/keychain.ts'
 import { assistantCheck, mailCheck } from '../doctor/mail.ts'
 import { memoryOf } from '../doctor/memory.ts'
 import { portsCheck } from '../doctor/ports.ts'
+import { socketCheck } from '../doctor/socket.ts'
 import { lookAtServer } from '../doctor/server-answer.ts'
 import { isForSystem } from '../system-instance.ts'
 import { shown } from '../table.ts'
@@ -40,6 +41,7 @@ const CHECKS: readonly DoctorCheck[] = [
   backupsCheck,
   daemonCheck,
   portsCheck,
+  socketCheck,
   keychainCheck,
   clockCheck,
   accountCheck,

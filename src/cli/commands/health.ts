@@ -7,13 +7,15 @@
 import type { Config } from '../../config/config.ts'
 import { EXIT, StartError } from '../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
+import { placesText } from '../../storage/runtime-file.ts'
+import type { DaemonConnection } from '../daemon-connection.ts'
 import { daemonAt } from '../lock-owner.ts'
 import { isForSystem } from '../system-instance.ts'
 
 const PAUSE_MS = 100
 
-/** The daemon's address, or the reason why no daemon proved its identity. */
-type Answering = { readonly address: string } | { readonly silent: StartError }
+/** Where the daemon answers, or the reason why no daemon proved its identity. */
+type Answering = { readonly run: DaemonConnection['run'] } | { readonly silent: StartError }
 
 interface HealthPatience {
   /** How long to wait for the daemon, in milliseconds. */
@@ -37,7 +39,7 @@ async function ask(config: Config): Promise<Answering> {
   try {
     const daemon = await daemonAt(config, null)
     daemon.close()
-    return { address: daemon.address }
+    return { run: daemon.run }
   } catch (error) {
     if (!(error instanceof StartError) || error.exit !== EXIT.daemonSilent) throw error
     return { silent: isForSystem(config) ? error : noneAt(config.stateDir, error) }
@@ -81,7 +83,7 @@ async function until<T>(
 const awaitHealth = (config: Config, patience: HealthPatience): Promise<Answering> =>
   until(patience, async () => {
     const last = await ask(config)
-    return { done: 'address' in last, last }
+    return { done: 'run' in last, last }
   })
 
 /** Waits until the process has ended. Returns immediately if there is no process to wait for. */
@@ -126,11 +128,15 @@ code is 0 if the daemon answers, otherwise 9.
     const patience = { waitMs: seconds * 1000, pid: numberOf(invocation, 'pid', [1, GREATEST_PID]) }
     try {
       const found = await awaitHealth(config(), patience)
-      const healthy = 'address' in found
-      const address = healthy ? found.address : null
-      if (healthy || json) print({ healthy, address }, `The daemon answers at ${address}.`)
+      if ('run' in found) {
+        const { address, socket } = found.run
+        const places = placesText(found.run)
+        print({ healthy: true, address, socket }, `The daemon answers at ${places}.`)
+        return EXIT.ok
+      }
+      if (json) print({ healthy: false, address: null, socket: null }, [])
       else io.stderr.write(`countersignd: ${found.silent.message}\n`)
-      return healthy ? EXIT.ok : EXIT.daemonSilent
+      return EXIT.daemonSilent
     } catch (error) {
       // The daemon ends with the same error. Waiting for its end lets the service manager use its
       // exit code.

@@ -1,7 +1,9 @@
 /** `serve` runs the daemon. `server` runs an account server for many daemons. */
 import type { Config } from '../../config/config.ts'
+import { dropInherited } from '../../config/sockets.ts'
 import { type Log, newLog } from '../../log.ts'
 import { VERSION } from '../../runtime/version.ts'
+import { placesText } from '../../storage/runtime-file.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
 import { holderOf } from '../lock-owner.ts'
 import { logLinesOf } from '../log-lines.ts'
@@ -15,6 +17,16 @@ const STEPS = `Next, in another terminal:
   countersignd help                        all commands
 For scripts: countersignd token create --name ci --scope write
 `
+
+/** Returns how a person looks at the API, and at the account in a browser. */
+function forPeople(
+  { address, socket }: { readonly address: string | null; readonly socket: string | null },
+  settings: Config,
+): string {
+  if (address === null)
+    return `The API: curl --unix-socket ${socket} http://localhost/api/v1/openapi.json\nBrowsers cannot reach it, because SVC_HTTP_PORT is off.\n`
+  return `The API: ${address}/api/v1/docs\n${settings.console ? OPEN : ''}`
+}
 
 const OPEN = 'To look at your account in a browser: countersignd open\n'
 
@@ -39,6 +51,8 @@ async function runUntilStopped(
   }>,
 ): Promise<void> {
   const settings = config()
+  // After the settings are read, which name the descriptors.
+  dropInherited(io.env)
   const log = newLog(settings.logLevel, logLinesOf(io).write)
   const stopped = askedToStop(OVERDUE_MS + settings.drainMs, io.stderr.isTTY === true)
   const { server, text, talk, drain } = await start(settings, log)
@@ -68,7 +82,8 @@ export const serveCommand: Command = {
   usage: '[--name NAME] [--json]',
   help: `
 Runs the daemon in the foreground until it receives SIGINT or SIGTERM. The API listens on SVC_HTTP_BIND and
-SVC_HTTP_PORT (default: 127.0.0.1:19821).
+SVC_HTTP_PORT (default: 127.0.0.1:19821). With SVC_HTTP_SOCKET, it also listens on that Unix socket, and with
+SVC_HTTP_PORT=off only there.
 
 Without SVC_BACKEND_URL, the daemon has an embedded account, which the first start creates once it listens. The
 account server in the daemon (guest pages, stamps, devices) listens on SVC_ACCOUNT_BIND and SVC_ACCOUNT_PORT
@@ -97,10 +112,10 @@ lines.
       // If another process owns the lock, `serve` fails with an error that names that process.
       if ('daemon' in holder) holder.daemon.close()
       const server = await serve(settings, log, 'lock' in holder ? holder.lock : undefined)
-      const { address, accountAddress, isSignedIn } = server
+      const { address, socket, accountAddress, isSignedIn } = server
       const text = invocation.json
-        ? `${JSON.stringify({ address, account_address: accountAddress })}\n`
-        : `Countersign ${VERSION} listens on ${address}\nThe API: ${address}/api/v1/docs\n${settings.console ? OPEN : ''}\n${isSignedIn ? STEPS : NEXT}`
+        ? `${JSON.stringify({ address, socket, account_address: accountAddress })}\n`
+        : `Countersign ${VERSION} listens on ${placesText(server)}\n${forPeople(server, settings)}\n${isSignedIn ? STEPS : NEXT}`
       const { nameQuestion } = server
       const asks = nameQuestion?.isOpen() === true && !invocation.json
       if (name === undefined && !(asks && invocation.io.stdin.isTTY === true))

@@ -77,12 +77,14 @@ function asked(invocation: Invocation, machineOf: MachineOf): Asked {
   const machine = machineOf(invocation.io.env)
   const { home, uid, env, self } = machine
   const platform = platformOf(invocation.options['platform'], machine)
+  const scope = scopeOf(invocation, machine)
   const wanted = {
-    scope: scopeOf(invocation, machine),
+    scope,
     program: self.words,
     home: platform === machine.platform ? home : HOMES[platform],
     uid,
     env,
+    socket: socketOf(invocation, platform, scope),
   }
   // The definition for another system assumes that the program is a single executable.
   const isCopied = self.isExecutable || wanted.scope === 'system' || platform !== machine.platform
@@ -91,6 +93,40 @@ function asked(invocation: Invocation, machineOf: MachineOf): Asked {
     platform,
     wanted: isCopied ? { ...wanted, program: [unitPath(platform, wanted)] } : wanted,
   }
+}
+
+/** The options of the socket. */
+const SOCKETS = { socket: { type: 'boolean' }, 'socket-group': { type: 'string' } } as const
+
+const SOCKET_HELP = `  --socket             also install a socket unit of systemd: programs connect to the Unix socket, which exists
+                       before the daemon and starts it at the first use (system: /run/countersignd.sock; user:
+                       countersignd.sock in XDG_RUNTIME_DIR). Only its owner and root can connect
+  --socket-group GROUP the same for the system service, with a socket to which members of GROUP can connect. They
+                       can create tokens`
+
+/**
+ * Returns the requested socket; null if none was requested.
+ * @throws UsageError
+ */
+function socketOf(
+  { options }: Pick<Invocation, 'options'>,
+  platform: ServicePlatform,
+  scope: ServiceScope,
+): ServiceSettings['socket'] {
+  const group = options['socket-group']
+  if (options['socket'] !== true && group === undefined) return null
+  if (platform !== 'linux')
+    throw new UsageError(
+      '--socket needs systemd. On macOS, set SVC_HTTP_SOCKET in the settings of the service instead.',
+    )
+  if (group === undefined) return { group: null }
+  if (scope === 'user')
+    throw new UsageError(
+      '--socket-group is for --system. Other users cannot enter the folder of the socket of a user.',
+    )
+  if (!/^[\w.-]+$/.test(String(group)))
+    throw new UsageError('--socket-group must be the name or the gid of one group.')
+  return { group: String(group) }
 }
 
 function requireRoot({ uid }: Host, scope: ServiceScope, verb: string): void {
@@ -134,19 +170,20 @@ const LINGER = ' To keep it running while you are logged out: loginctl enable-li
 export const serviceCommands = (machineOf: MachineOf, purge: Purge) =>
   ({
     install: {
-      usage: '[--user | --system] [--json]',
+      usage: '[--user | --system] [--socket | --socket-group GROUP] [--json]',
       help: `
 Installs the daemon as a service: copies the executable to its place, writes the service definition for
 systemd, launchd or the Windows Task Scheduler, starts the service, and waits until the daemon answers. If the
 service is already installed, this version replaces the installed one and keeps the state and the settings.
 "countersignd service print" shows beforehand which files are written and which commands are run.
 
-${SCOPE_HELP}`,
+${SCOPE_HELP}
+${SOCKET_HELP}`,
       examples: {
         'service install': 'start the daemon now and at each login',
         'service install --system': 'for the whole machine, at boot (as root)',
       },
-      options: SCOPES,
+      options: { ...SCOPES, ...SOCKETS },
       args: [0, 0],
       async run(invocation) {
         const request = asked(invocation, machineOf)
@@ -162,14 +199,22 @@ ${SCOPE_HELP}`,
               former: await askedThere(machine, platform, definition),
             }
         const { wasThere } = await install(machine, plan)
-        const { file, settings, stateDir } = definition
+        const { file, socket, settings, stateDir } = definition
+        const files = socket === null ? [file.path] : [file.path, socket.file.path]
         const program = wanted.program.join(' ')
         const again = wanted.scope === 'system' ? 'at boot' : 'when you log in'
         const linger = platform === 'linux' && wanted.scope === 'user' ? LINGER : ''
         invocation.print(
-          { installed: file.path, program, state: stateDir, settings, upgraded: wasThere },
+          {
+            installed: file.path,
+            socket: socket?.file.path ?? null,
+            program,
+            state: stateDir,
+            settings,
+            upgraded: wasThere,
+          },
           [
-            `${wasThere ? 'Updated' : 'Installed'}: ${program}, run by ${file.path}; settings: ${settings}`,
+            `${wasThere ? 'Updated' : 'Installed'}: ${program}, run by ${files.join(' and ')}; settings: ${settings}`,
             `The service is running and answers. It starts again ${again}.${linger}`,
             `Next: ${wanted.scope === 'system' && platform !== 'win32' ? 'sudo ' : ''}countersignd token create --name my-app --scope read`,
           ],
@@ -203,7 +248,7 @@ ${SCOPE_HELP}
         const stateDir = isPurge
           ? await stateDirOf(machine, platform, definition)
           : await stateDirOf(machine, platform, definition).catch(() => null)
-        const { wasThere, left, program } = await uninstall(machine, platform, wanted)
+        const { wasThere, left, program, socket } = await uninstall(machine, platform, wanted)
         if (isPurge && stateDir !== null) {
           say(`Deleting the state folder of the service: ${stateDir}`)
           await purgeAll(
@@ -215,7 +260,7 @@ ${SCOPE_HELP}
         }
         requireGone(left)
         const own = [stateDir, remainingFolder].filter((path) => path !== null)
-        const removed = [definition.file.path, ...(program === null ? [] : [program])]
+        const removed = [definition.file.path, socket, program].filter((path) => path !== null)
         const staying = isPurge ? own.filter((path) => machine.lstat(path) !== null) : own
         const gone = own.filter((path) => !staying.includes(path))
         print({ removed: [...(wasThere ? removed : []), ...gone], kept: staying }, [
@@ -247,28 +292,36 @@ ${SCOPE_HELP}`,
       },
     },
     print: {
-      usage: '[--user | --system] [--platform linux|darwin|win32] [--json]',
+      usage:
+        '[--user | --system] [--socket | --socket-group GROUP] [--platform linux|darwin|win32] [--json]',
       help: `
 Prints the service definition that "countersignd service install" writes and the commands that it runs. This command
 changes nothing.
 
 ${SCOPE_HELP}
-  --platform SYSTEM   the operating system of the definition: linux, darwin or win32 (default: this system)`,
-      options: { ...SCOPES, platform: { type: 'string' } },
+${SOCKET_HELP}
+  --platform SYSTEM    the operating system of the definition: linux, darwin or win32 (default: this system)`,
+      options: { ...SCOPES, ...SOCKETS, platform: { type: 'string' } },
       args: [0, 0],
       async run(invocation) {
         const { platform, wanted } = asked(invocation, machineOf)
-        const { file, start } = definitionOf(platform, wanted)
+        const { file, socket, start } = definitionOf(platform, wanted)
         const content = file.content.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')
         const [program] = wanted.program
         const isCopied = program === unitPath(platform, wanted)
         const key = platform === 'linux' && wanted.scope === 'system' ? SEALING_KEY : null
-        const commands = start.map((words) => words.map(quoted).join(' '))
-        invocation.print({ path: file.path, content, program, key, commands }, content.trimEnd())
+        const words = [...(socket?.start ?? []), ...start]
+        const commands = words.map((command) => command.map(quoted).join(' '))
+        const socketFile =
+          socket === null ? null : { path: socket.file.path, content: socket.file.content }
+        invocation.print(
+          { path: file.path, content, socket: socketFile, program, key, commands },
+          [content, ...(socketFile === null ? [] : [socketFile.content])].join('\n').trimEnd(),
+        )
         invocation.say(
           [
             '',
-            `This is ${file.path}${file.encoding === 'utf16le' ? ', in UTF-16' : ''}.`,
+            `This is ${file.path}${file.encoding === 'utf16le' ? ', in UTF-16' : ''}${socketFile === null ? '' : `, and ${socketFile.path}`}.`,
             ...(isCopied ? [`The program is copied to ${program}.`] : []),
             ...(key === null ? [] : [`A key is created in ${key} if there is none.`]),
             'Then these commands are run:',

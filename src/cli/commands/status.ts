@@ -48,7 +48,7 @@ const NO_DAEMON =
 
 /** Returns the lines for a person. Without a daemon, what only a daemon can say is absent. */
 function statusLines(status: Status, hasDaemon: boolean): string[] {
-  const { api, next_sync_at, last_error } = status
+  const { api, socket, next_sync_at, last_error } = status
   return [
     ...(hasDaemon ? [] : [NO_DAEMON]),
     shown(status.summary),
@@ -57,6 +57,7 @@ function statusLines(status: Status, hasDaemon: boolean): string[] {
       ['Version', status.version],
       ...(status.environment === 'embedded' ? [] : [['Environment', status.environment] as const]),
       ['API', api],
+      ['Socket', socket],
       ['Backend', hasDaemon ? status.backend : null],
       ['Reachable', reachable(status)],
       ...status.not_working.map((what) => ['Not working', what] as const),

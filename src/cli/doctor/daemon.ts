@@ -1,6 +1,7 @@
 /** Checks the lock of the state folder, and the daemon that should own the lock. */
 import { readFileSync } from 'node:fs'
 import { hostsOf } from '../../http/address.ts'
+import { placesText } from '../../storage/runtime-file.ts'
 import { VERSION } from '../../runtime/version.ts'
 import { connectToSystem } from '../system-connection.ts'
 import { systemInstance } from '../system-instance.ts'
@@ -63,7 +64,7 @@ function silent(holding: Extract<Holding, { state: 'silent' }>): Finding {
 function running(ground: DoctorContext, holding: Extract<Holding, { state: 'proven' }>): Finding[] {
   const { address, pid, version, uptimeS } = holding
   const { bind, port } = ground.config
-  const up = `process ${pid} at ${address}, for ${durationText(uptimeS * 1000)}`
+  const up = `process ${pid} at ${placesText(holding)}, for ${durationText(uptimeS * 1000)}`
   const found =
     version === VERSION
       ? ok(NAME, `${up}, version ${version}; it proved that it is the daemon of this folder`)
@@ -72,9 +73,19 @@ function running(ground: DoctorContext, holding: Extract<Holding, { state: 'prov
           `${up}, version ${version}, but this program is version ${VERSION}`,
           `Restart the daemon with this version: kill ${pid}; countersignd serve`,
         )
+  if (port === null && address !== null)
+    return [
+      found,
+      warn(
+        NAME,
+        `the daemon listens on ${address}, but the environment of this command has SVC_HTTP_PORT=off`,
+        'Set the same SVC_HTTP_PORT for both.',
+      ),
+    ]
   if (bind === undefined || !port) return [found]
   const [configured] = hostsOf(bind, port).values()
-  if (configured === undefined || new URL(address).origin === configured) return [found]
+  if (configured === undefined || address === null) return [found]
+  if (new URL(address).origin === configured) return [found]
   return [
     found,
     warn(
@@ -130,11 +141,11 @@ export const systemCheck: DoctorCheck = {
     try {
       const instance = systemInstance({ stateDir, system: places })
       if (instance === null) return []
-      const { address, owner, pid, state, version } = instance
+      const { owner, pid, state, version } = instance
       const connection = await connectToSystem(instance, null)
       connection.close()
       const proven = state === null ? 'the kernel confirms its user' : 'it proved itself'
-      const found = `the service of this machine: process ${pid} of user ${owner} at ${address}, version ${version}; ${proven}`
+      const found = `the service of this machine: process ${pid} of user ${owner} at ${placesText(instance)}, version ${version}; ${proven}`
       return [
         version === VERSION
           ? ok(NAME, found)

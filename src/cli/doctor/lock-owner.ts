@@ -11,7 +11,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import * as v from 'valibot'
 import { Health } from '../../api/rest/health.ts'
-import { isDaemonProof } from '../../auth/proof.ts'
+import { isDaemonProof, socketAddress } from '../../auth/proof.ts'
 import { readPrivate } from '../../keychain/private-file.ts'
 import { type Runtime, isOwnAddress, readRuntime } from '../../storage/runtime-file.ts'
 import { isDamage } from '../../storage/database-file.ts'
@@ -33,7 +33,10 @@ export type Holding =
   | {
       readonly state: 'proven'
       readonly pid: number
-      readonly address: string
+      /** The URL of the API; null if the daemon does not use TCP. */
+      readonly address: string | null
+      /** The path of its Unix socket; null if there is none. */
+      readonly socket: string | null
       readonly version: string
       readonly uptimeS: number
     }
@@ -97,11 +100,16 @@ interface Greeting {
   readonly body: string
 }
 
-/** Requests a daemon's proof. No credential is sent. */
-export function greet(address: string, nonce: string, patienceMs = PATIENCE_MS): Promise<Greeting> {
+/**
+ * Requests a daemon's proof. No credential is sent.
+ * @param at a URL, or the path of a Unix socket
+ */
+export function greet(at: string, nonce: string, patienceMs = PATIENCE_MS): Promise<Greeting> {
+  const isPath = at.startsWith('/')
   return new Promise((resolve, reject) => {
-    const req = request(new URL('/health', address), {
+    const req = request(new URL('/health', isPath ? 'http://localhost' : at), {
       agent: false,
+      ...(isPath ? { socketPath: at } : {}),
       headers: { 'Countersign-Nonce': nonce },
     })
     // The limit is for the whole reply, so that a server that sends single bytes cannot extend it.
@@ -134,22 +142,38 @@ export function healthIn(body: string): v.InferOutput<typeof Health> | null {
   }
 }
 
+/**
+ * Asks the daemon at one place for its proof. Returns its health, or why it is not proven.
+ * @param at a URL, or the path of a Unix socket
+ */
+async function askAt(at: string, secret: Buffer): Promise<v.InferOutput<typeof Health> | string> {
+  const nonce = randomBytes(16).toString('base64url')
+  const address = at.startsWith('/') ? socketAddress(at) : at
+  try {
+    const { proof, body } = await greet(at, nonce)
+    if (!isDaemonProof(proof, secret, nonce, address)) return `another program answers at ${at}`
+    return healthIn(body) ?? `its answer at ${at} is not that of a daemon`
+  } catch (error) {
+    return `at ${at}: ${messageOf(error)}`
+  }
+}
+
 async function proven(stateDir: string, runtime: Runtime): Promise<Holding | string> {
-  const { address, pid } = runtime
+  const { address, socket, pid } = runtime
   const hex = readPrivate(join(stateDir, 'secret'))?.trim() ?? ''
   if (!/^[0-9a-f]{64}$/.test(hex)) return 'the secret in its folder is missing or damaged'
-  if (!isOwnAddress(address)) return 'runtime.json contains an address that is not on this machine'
-  const nonce = randomBytes(16).toString('base64url')
-  try {
-    const { proof, body } = await greet(address, nonce)
-    if (!isDaemonProof(proof, Buffer.from(hex, 'hex'), nonce, address))
-      return `another program answers at ${address}`
-    const health = healthIn(body)
-    if (health === null) return `its answer at ${address} is not that of a daemon`
-    return { state: 'proven', pid, address, version: health.version, uptimeS: health.uptime_s }
-  } catch (error) {
-    return `at ${address}: ${messageOf(error)}`
+  if (address !== null && !isOwnAddress(address))
+    return 'runtime.json contains an address that is not on this machine'
+  const faults: string[] = []
+  for (const at of [socket, address].filter((place) => place !== null)) {
+    const answer = await askAt(at, Buffer.from(hex, 'hex'))
+    if (typeof answer === 'string') faults.push(answer)
+    else {
+      const { version, uptime_s: uptimeS } = answer
+      return { state: 'proven', pid, address, socket, version, uptimeS }
+    }
   }
+  return faults.join('; ')
 }
 
 /** Returns the owner of a state folder's lock. Never throws. */

@@ -187,7 +187,7 @@ async function checkPort(port: Port, holding: Holding): Promise<Finding[]> {
 
 /** Returns the port of the running daemon, if it is not one of the configured ports. */
 function actual(holding: Holding, configured: readonly Port[]): Port[] {
-  if (holding.state !== 'proven') return []
+  if (holding.state !== 'proven' || holding.address === null) return []
   const port = Number(new URL(holding.address).port || 80)
   if (configured.some((one) => one.port === port)) return []
   return [{ name: 'API port', bind: hostIn(holding.address), port, setting: 'SVC_HTTP_PORT' }]
@@ -204,7 +204,7 @@ function configured({ config }: DoctorContext): Port[] {
   }
   // With a remote account server, nothing listens on the account port.
   return [api, ...(backendUrl === null ? [account] : [])].filter(
-    (one): one is Port => one.bind !== undefined && one.port !== undefined,
+    (one): one is Port => one.bind !== undefined && one.port !== undefined && one.port !== null,
   )
 }
 
@@ -214,6 +214,10 @@ export const portsCheck: DoctorCheck = {
     const holding = await ground.holding()
     const wanted = configured(ground)
     const all = [...wanted, ...actual(holding, wanted)]
-    return (await Promise.all(all.map((port) => checkPort(port, holding)))).flat()
+    const off =
+      ground.config.port === null
+        ? [ok('API port', 'off: SVC_HTTP_PORT=off; the API has a socket')]
+        : []
+    return [...off, ...(await Promise.all(all.map((port) => checkPort(port, holding)))).flat()]
   },
 }

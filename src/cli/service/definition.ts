@@ -24,6 +24,12 @@ export interface ServiceSettings {
   /** The user's uid; null if the system has none. */
   readonly uid: number | null
   readonly env: NodeJS.ProcessEnv
+  /**
+   * The socket that starts the daemon at its first use; null if there is none.
+   *
+   * `group`: the group that may connect; null for the owner only.
+   */
+  readonly socket: { readonly group: string | null } | null
 }
 
 export interface ServiceFile {
@@ -41,10 +47,21 @@ export interface ServiceState {
   readonly since: string | null
 }
 
+/** The definition of the socket that the service manager creates and passes to the daemon. */
+export interface SocketDefinition {
+  readonly file: ServiceFile
+  /** Commands to run after its file was written, before those that start the service. */
+  readonly start: readonly CommandWords[]
+  /** Commands that stop and disable it. Their result is ignored. */
+  readonly end: readonly CommandWords[]
+}
+
 export interface Definition {
   /** The service's name in the service manager. */
   readonly name: string
   readonly file: ServiceFile
+  /** Null if the service manager creates no socket. */
+  readonly socket: SocketDefinition | null
   /** The text in the file that names the program. */
   readonly mark: string
   /** Checks before anything is written: each command must succeed, or its remedy is shown. */
@@ -96,7 +113,7 @@ export const TITLE = 'Countersign: the daemon that holds the session and the key
 /** Returns the path that the executable is copied to. */
 export function unitPath(
   platform: ServicePlatform,
-  { scope, home, env }: Omit<ServiceSettings, 'program'>,
+  { scope, home, env }: Pick<ServiceSettings, 'scope' | 'home' | 'env'>,
 ): string {
   if (platform !== 'win32')
     return scope === 'system' ? '/usr/local/bin/countersignd' : `${home}/.local/bin/countersignd`

@@ -7,7 +7,13 @@
 import { randomBytes } from 'node:crypto'
 import { posix } from 'node:path'
 import { isFullDisk, StartError } from '../../errors.ts'
-import { type CommandWords, type Definition, type ServiceFile, waiting } from './definition.ts'
+import {
+  type CommandWords,
+  type Definition,
+  type ServiceFile,
+  type SocketDefinition,
+  waiting,
+} from './definition.ts'
 import type { Host, Ran } from './machine.ts'
 import {
   forgetProgram,
@@ -139,9 +145,12 @@ export async function takeAway(
   { definition }: Pick<Plan, 'definition'>,
   programs: readonly string[],
 ): Promise<string[]> {
-  for (const words of definition.end) await machine.run(words)
+  const { file, socket, end } = definition
+  // The socket first, because it would start the service again.
+  for (const words of [...(socket?.end ?? []), ...end]) await machine.run(words)
   const left: string[] = []
-  for (const path of [definition.file.path, ...programs])
+  const files = socket === null ? [file.path] : [socket.file.path, file.path]
+  for (const path of [...files, ...programs])
     try {
       machine.remove(path)
     } catch (cause) {
@@ -153,7 +162,8 @@ export async function takeAway(
 
 async function start(machine: Host, { definition }: Plan): Promise<void> {
   const remedy = `Check the log: ${definition.log}`
-  for (const words of definition.start) await demand(machine, words, remedy)
+  for (const words of [...(definition.socket?.start ?? []), ...definition.start])
+    await demand(machine, words, remedy)
   if (definition.startWaits) return
   const ran = await machine.run(waiting(definition), definition.health.env)
   if (ran.code !== 0)
@@ -165,6 +175,8 @@ async function start(machine: Host, { definition }: Plan): Promise<void> {
 
 /** Rolls back a failed upgrade. Returns the message about the result. */
 async function backTo(machine: Host, former: Former, begun: boolean): Promise<string> {
+  if (former.socket !== null && former.socket.content === null)
+    for (const words of former.socket.end) await machine.run(words)
   const faults = putBack(machine, former)
   if (faults.length > 0)
     return `The previous installation could not be restored:\n${faults.join('\n')}`
@@ -173,6 +185,24 @@ async function backTo(machine: Host, former: Former, begun: boolean): Promise<st
     return `The service stays installed as it ${isReplaced ? 'was' : 'is'}. Correct the problem above, then run the command again.`
   const what = former.program === null ? 'definition' : 'service'
   return `The previous ${what} was restored ${await startAgain(machine, former)}.`
+}
+
+/**
+ * Writes the file of the socket.
+ * @param definition that of the previous service, which has no socket if there was no such file
+ * @returns what a rollback needs
+ */
+function writeSocket(
+  machine: Host,
+  definition: Definition,
+  { file, end }: SocketDefinition,
+): Pick<Former, 'socket' | 'definition'> {
+  const content = machine.read(file.path)
+  step(file.path, () => machine.write(file.path, encoded(file), file.mode))
+  return {
+    socket: { path: file.path, content, mode: file.mode, end },
+    definition: content === null ? { ...definition, socket: null } : definition,
+  }
 }
 
 /**
@@ -187,7 +217,12 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
   const seen = machine.lstat(file.path)
   const wasThere = seen !== null
   const hadProgram = copy !== null && machine.lstat(copy.to) !== null
-  let former: Former = { program: null, file: null, definition: plan.former ?? definition }
+  let former: Former = {
+    program: null,
+    file: null,
+    socket: null,
+    definition: plan.former ?? definition,
+  }
   let saved: string | null = null
   let written = false
   let begun = false
@@ -203,6 +238,8 @@ export async function install(machine: Host, plan: Plan): Promise<{ wasThere: bo
     if (copy !== null && saved !== null) former = { ...former, program: { place: copy.to, saved } }
     step(file.path, () => machine.write(file.path, encoded(file), file.mode))
     written = true
+    if (definition.socket !== null)
+      former = { ...former, ...writeSocket(machine, former.definition, definition.socket) }
     if (content !== null)
       former = { ...former, file: { path: file.path, content, mode: seen?.mode ?? file.mode } }
     begun = wasThere

@@ -122,6 +122,7 @@ export function launchd(wanted: ServiceSettings): Definition {
   return {
     name: LABEL,
     file: { path, content: plist(wanted, log), mode: 0o644, encoding: 'utf8' },
+    socket: null,
     mark: strings(program),
     demands: isSystem
       ? [

@@ -3,7 +3,7 @@
  *
  * The messages about the restored installation state what was checked afterwards.
  */
-import { type Definition, waiting } from './definition.ts'
+import { type CommandWords, type Definition, waiting } from './definition.ts'
 import type { Host } from './machine.ts'
 
 /**
@@ -21,6 +21,16 @@ export interface Former {
     readonly path: string
     readonly content: Uint8Array
     readonly mode: number
+  } | null
+  /**
+   * The file of the socket that was replaced; its content is null if there was none. Null if no
+   * socket was installed. `end`: the commands that end the new one.
+   */
+  readonly socket: {
+    readonly path: string
+    readonly content: Uint8Array | null
+    readonly mode: number
+    readonly end: readonly CommandWords[]
   } | null
   /** The definition of the previous service. */
   readonly definition: Definition
@@ -52,7 +62,7 @@ export function forgetProgram(machine: Host, saved: string | null): void {
 }
 
 /** Restores the files. Returns a message for each file that could not be restored. */
-export function putBack(machine: Host, { program, file }: Former): string[] {
+export function putBack(machine: Host, { program, file, socket }: Former): string[] {
   const faults: string[] = []
   const attempt = (work: () => void, fault: string) => {
     try {
@@ -68,6 +78,11 @@ export function putBack(machine: Host, { program, file }: Former): string[] {
       forgetProgram(machine, saved)
     }, `The previous program could not be restored to ${place}; it is kept as ${saved}`)
   }
+  if (socket !== null)
+    attempt(() => {
+      if (socket.content === null) machine.remove(socket.path)
+      else machine.write(socket.path, socket.content, socket.mode)
+    }, `The previous state of ${socket.path} could not be restored`)
   if (file !== null)
     attempt(
       () => machine.write(file.path, file.content, file.mode),
@@ -81,9 +96,9 @@ export function putBack(machine: Host, { program, file }: Former): string[] {
  * @returns the state of the service, as the end of a sentence
  */
 export async function startAgain(machine: Host, { definition }: Former): Promise<string> {
-  const { before, end, start, startWaits, health, ask } = definition
+  const { before, end, socket, start, startWaits, health, ask } = definition
   for (const words of startWaits ? before : [...before, ...end]) await machine.run(words)
-  const steps = start.map((words) => ({ words, env: {} }))
+  const steps = [...(socket?.start ?? []), ...start].map((words) => ({ words, env: {} }))
   if (!startWaits) steps.push({ words: waiting(definition), env: health.env })
   for (const { words, env } of steps) {
     if ((await machine.run(words, env)).code === 0) continue

@@ -10,6 +10,7 @@ import { StartError } from '../../errors.ts'
 import {
   type Definition,
   type ServiceState,
+  type SocketDefinition,
   TITLE,
   type ServiceSettings,
   type CommandWords,
@@ -17,6 +18,7 @@ import {
 import { SCHEDULED, type TimerSettings } from './timer-settings.ts'
 
 const UNIT = 'countersignd.service'
+const SOCKET_UNIT = 'countersignd.socket'
 
 /** The state folder of a service with a dynamic user. */
 export const SYSTEM_STATE = '/var/lib/private/countersign'
@@ -193,6 +195,25 @@ WantedBy=timers.target
 `
 
 /**
+ * Returns the unit of the socket, which exists also while the daemon does not run.
+ *
+ * Without SocketMode=, every user could connect.
+ */
+const socketUnit = (isSystem: boolean, group: string | null) =>
+  `# Written by "countersignd service install --socket". Make changes in a drop-in: systemctl${isSystem ? '' : ' --user'} edit ${SOCKET_UNIT}
+[Unit]
+Description=Countersign: the socket of the daemon
+
+[Socket]
+ListenStream=${isSystem ? '/run' : '%t'}/countersignd.sock
+${group === null ? 'SocketMode=0600' : `SocketMode=0660\nSocketGroup=${group}`}
+RemoveOnStop=yes
+
+[Install]
+WantedBy=sockets.target
+`
+
+/**
  * An environment in which the health check finds the daemon of the machine.
  *
  * It is the environment of a caller who has no state folder.
@@ -227,14 +248,28 @@ export function systemd(wanted: ServiceSettings): Definition {
   const remainingFolder = isSystem ? SYSTEM_SETTINGS : `${settings}/countersign`
   const systemctl = (...words: string[]): CommandWords =>
     isSystem ? ['systemctl', ...words] : ['systemctl', '--user', ...words]
-  return {
-    name: UNIT,
-    file: {
-      path: isSystem ? `/etc/systemd/system/${UNIT}` : `${settings}/systemd/user/${UNIT}`,
-      content: unit(wanted),
+  const fileOf = (name: string, content: string) =>
+    ({
+      path: isSystem ? `/etc/systemd/system/${name}` : `${settings}/systemd/user/${name}`,
+      content,
       mode: 0o644,
       encoding: 'utf8',
-    },
+    }) as const
+  const socketOf = (group: string | null): SocketDefinition => ({
+    file: fileOf(SOCKET_UNIT, socketUnit(isSystem, group)),
+    start: [
+      systemctl('daemon-reload'),
+      // systemd does not start a socket while its service runs.
+      systemctl('stop', UNIT),
+      systemctl('enable', SOCKET_UNIT),
+      systemctl('restart', SOCKET_UNIT),
+    ],
+    end: [systemctl('disable', '--now', SOCKET_UNIT)],
+  })
+  return {
+    name: UNIT,
+    file: fileOf(UNIT, unit(wanted)),
+    socket: wanted.socket === null ? null : socketOf(wanted.socket.group),
     mark: `ExecStart=${commandLine(program, 'serve')}`,
     demands: [
       {

@@ -28,10 +28,10 @@ export function argument(text: string): string {
   return `"${text.replace(/(\\*)"/g, '$1$1\\"').replace(/\\+$/, '$&$&')}"`
 }
 
-const userOf = ({ env }: ServiceSettings) =>
+const userOf = ({ env }: Omit<ServiceSettings, 'socket'>) =>
   `${env['USERDOMAIN'] ?? env['COMPUTERNAME'] ?? '.'}\\${env['USERNAME'] ?? 'user'}`
 
-function task(wanted: ServiceSettings): string {
+function task(wanted: Omit<ServiceSettings, 'socket'>): string {
   const isSystem = wanted.scope === 'system'
   const user = escaped(userOf(wanted))
   const [program, ...words] = [...wanted.program, 'serve']
@@ -171,7 +171,7 @@ export const schtasksOf =
   ]
 
 /** Returns the task for a scope, and the commands of schtasks. */
-export function taskScheduler(wanted: ServiceSettings): Definition {
+export function taskScheduler(wanted: Omit<ServiceSettings, 'socket'>): Definition {
   const { scope, env, program } = wanted
   const isSystem = scope === 'system'
   const path = win32.join(win32.dirname(unitPath('win32', wanted)), 'countersignd.task.xml')
@@ -184,6 +184,7 @@ export function taskScheduler(wanted: ServiceSettings): Definition {
     name: TASK,
     // schtasks accepts only UTF-16 with a byte order mark.
     file: { path, content: `\ufeff${task(wanted)}`, mode: 0o644, encoding: 'utf16le' },
+    socket: null,
     mark: isSystem
       ? `<Command>${escaped(program[0])}<`
       : escaped(`--headless ${program.map(argument).join(' ')} serve`),

@@ -1,7 +1,7 @@
 /** The input of the timer of scheduled backups. */
 import type { ServiceSettings } from './definition.ts'
 
-export interface TimerSettings extends ServiceSettings {
+export interface TimerSettings extends Omit<ServiceSettings, 'socket'> {
   /** Characters that keep the timers of several state folders apart. */
   readonly id: string
   /** `HH:MM`, in the time zone of the machine. */

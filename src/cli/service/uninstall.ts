@@ -21,11 +21,13 @@ interface Gone {
   readonly left: readonly string[]
   /** The path that the installation copied the program to; null if it did not copy it. */
   readonly program: string | null
+  /** The path of the file of the socket; null if there was none. */
+  readonly socket: string | null
 }
 
 /**
  * Stops, disables and removes the service.
- * @param wanted the input of the definition; `program` is ignored
+ * @param wanted the input of the definition; `program` and `socket` are ignored
  */
 export async function uninstall(
   machine: Host,
@@ -33,29 +35,33 @@ export async function uninstall(
   wanted: ServiceSettings,
 ): Promise<Gone> {
   const place = unitPath(platform, wanted)
-  const definition = definitionOf(platform, { ...wanted, program: [place] })
+  const own = { ...wanted, program: [place] } as const
+  const withSocket = definitionOf(platform, { ...own, socket: { group: null } })
+  const { socket } = withSocket
+  const hasSocket = socket !== null && machine.lstat(socket.file.path) !== null
+  const definition = hasSocket ? withSocket : definitionOf(platform, { ...own, socket: null })
   const { path, encoding } = definition.file
   const installed = machine.read(path)
-  if (installed === null) return { wasThere: false, left: [], program: null }
+  if (installed === null) return { wasThere: false, left: [], program: null, socket: null }
   const isOurs = Buffer.from(installed).toString(encoding).includes(definition.mark)
   const program = isOurs ? place : null
   return {
     wasThere: true,
     left: await takeAway(machine, { definition }, isOurs ? [place, savedPathOf(place)] : []),
     program,
+    socket: hasSocket ? socket.file.path : null,
   }
 }
 
 /** Returns paths where an operator may have added files that a later installation would use. */
-const besideOf = (unit: string): string[] =>
-  unit.startsWith('/etc/systemd/')
-    ? [
-        `${unit}.d`,
-        ...['/etc/credstore', '/etc/credstore.encrypted'].map(
-          (folder) => `${folder}/countersign-machine-key`,
-        ),
-      ]
-    : [`${unit}.d`]
+const besideOf = (unit: string): string[] => {
+  if (!unit.endsWith('.service')) return [`${unit}.d`]
+  const ofSocket = unit.replace(/service$/, 'socket')
+  const dropIns = [`${unit}.d`, `${ofSocket}.d`]
+  if (!unit.startsWith('/etc/systemd/')) return dropIns
+  const stores = ['/etc/credstore', '/etc/credstore.encrypted']
+  return [...dropIns, ...stores.map((folder) => `${folder}/countersign-machine-key`)]
+}
 
 /** Removes the contents of a state folder, and reports what remains. */
 export type Purge = (

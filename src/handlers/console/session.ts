@@ -4,7 +4,14 @@ import { AppError } from '../../errors.ts'
 import { type ConsoleHandlers, consoleSince } from '../context.ts'
 
 export const consoleCodes: ConsoleHandlers['consoleCodes'] = {
-  create: async ({ body: { scope } }, { home }) => (await home.console()).createCode(scope),
+  create: async ({ body: { scope } }, { home }) => {
+    if (home.serving()?.api === null)
+      throw new AppError(
+        'invalid_state',
+        'Browsers need TCP, and this daemon listens only on its Unix socket. To use the console, unset SVC_HTTP_PORT=off and restart the daemon.',
+      )
+    return (await home.console()).createCode(scope)
+  },
 }
 
 const { method, path } = consoleTable.consoleSession.create

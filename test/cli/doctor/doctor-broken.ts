@@ -195,6 +195,7 @@ export const FOLDERS: readonly Broken[] = [
       writeRuntime(dir, {
         pid: 1,
         address: 'http://user:canary@127.0.0.1:1',
+        socket: null,
         nonce: 'canary',
         version: '0',
         stateVersion: null,

@@ -97,7 +97,14 @@ const silent: [name: string, by: (dir: string, t: TestContext) => unknown, found
   ],
 ]
 const point = (dir: string, address: string) =>
-  writeRuntime(dir, { pid: 1, address, nonce: 'canary', version: '0', stateVersion: null })
+  writeRuntime(dir, {
+    pid: 1,
+    address,
+    socket: null,
+    nonce: 'canary',
+    version: '0',
+    stateVersion: null,
+  })
 
 // Most of the time goes into waiting for processes that do not answer.
 describe('doctor while the folder or the ports are in use', { concurrency: 4 }, () => {

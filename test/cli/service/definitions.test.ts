@@ -34,7 +34,7 @@ function wantedOn(
   program?: CommandWords,
 ): ServiceSettings {
   const env = platform === 'win32' ? { USERDOMAIN: 'OFFICE', USERNAME: 'anna' } : {}
-  const wanted = { scope, home: HOMES[platform], uid: 501, env }
+  const wanted = { scope, home: HOMES[platform], uid: 501, env, socket: null }
   return { ...wanted, program: program ?? [unitPath(platform, wanted)] }
 }
 
@@ -135,6 +135,28 @@ describe('the units of systemd', { skip: NO_SYSTEMD }, () => {
         )
         assert.deepEqual({ path, status, stderr }, { path, status: 0, stderr: '' })
       }
+    })
+
+  for (const [scope, group, mode] of [
+    ['user', null, 'SocketMode=0600'],
+    ['system', null, 'SocketMode=0600'],
+    ['system', 'staff', 'SocketMode=0660\nSocketGroup=staff'],
+  ] as const)
+    it(`the socket contains nothing unknown: ${scope}, group ${group}`, (t) => {
+      const root = freshFolder(t)
+      const wanted = wantedOn('linux', scope, [program(root, '/countersignd')])
+      const { file, socket } = definitionOf('linux', { ...wanted, socket: { group } })
+      assert(socket)
+      assert(socket.file.content.includes(`${mode}\n`))
+      // The socket starts the service that has its name.
+      writeFileSync(join(root, 'countersignd.service'), file.content)
+      const unit = join(root, 'countersignd.socket')
+      writeFileSync(unit, socket.file.content)
+      const user = scope === 'user' ? ['--user'] : []
+      const words = [...user, '--man=no', '--recursive-errors=no', 'verify', unit]
+      const env = { ...process.env, XDG_RUNTIME_DIR: root }
+      const { status, stderr } = spawnSync('systemd-analyze', words, { encoding: 'utf8', env })
+      assert.deepEqual({ status, stderr }, { status: 0, stderr: '' })
     })
 
   it('have little exposure: the system unit at most 2.5 of 10', (t) => {

@@ -72,7 +72,14 @@ const WINDOWS = {
   self: { isExecutable: true, words: ['C:\\Users\\anna\\Downloads\\c.exe'] },
 } as const
 
-const PLANS: [name: string, wish: Wish, options: Record<string, boolean>, deeds: string[]][] = [
+const SOCKET_UNIT = '/etc/systemd/system/countersignd.socket'
+
+const PLANS: [
+  name: string,
+  wish: Wish,
+  options: Record<string, boolean | string>,
+  deeds: string[],
+][] = [
   [
     'Linux, the whole machine, for root',
     {},
@@ -82,6 +89,25 @@ const PLANS: [name: string, wish: Wish, options: Record<string, boolean>, deeds:
       `write ${KEY} 600`,
       `copy ${DOWNLOAD} ${PLACE} 755`,
       `write ${UNIT} 644`,
+      'systemctl daemon-reload',
+      'systemctl enable countersignd.service',
+      'systemctl restart countersignd.service',
+    ],
+  ],
+  [
+    'Linux, the whole machine, with a socket',
+    {},
+    { 'socket-group': 'staff' },
+    [
+      'systemctl show --property=Version',
+      `write ${KEY} 600`,
+      `copy ${DOWNLOAD} ${PLACE} 755`,
+      `write ${UNIT} 644`,
+      `write ${SOCKET_UNIT} 644`,
+      'systemctl daemon-reload',
+      'systemctl stop countersignd.service',
+      'systemctl enable countersignd.socket',
+      'systemctl restart countersignd.socket',
       'systemctl daemon-reload',
       'systemctl enable countersignd.service',
       'systemctl restart countersignd.service',
@@ -451,6 +477,78 @@ describe('service install', () => {
       const { error } = await call(machine, 'install')
       assert.equal(error?.exit, 6)
       assert.match(String(error?.message), message)
+      assert.deepEqual(deeds, [])
+    })
+})
+
+describe('the socket of a service', () => {
+  const failing = (): Wish => {
+    let failed = false
+    return {
+      answer(line) {
+        if (failed || line !== 'systemctl restart countersignd.service') return undefined
+        failed = true
+        return { code: 1, out: '', err: 'no' }
+      },
+    }
+  }
+
+  it('is removed again if the service does not start', async () => {
+    const { machine, files, deeds } = fakeMachine(failing())
+    const { error } = await call(machine, 'install', { socket: true })
+    assert.match(String(error?.message), /The service is not installed\./)
+    assert.deepEqual([files.has(UNIT), files.has(SOCKET_UNIT)], [false, false])
+    assert(deeds.includes('systemctl disable --now countersignd.socket'))
+  })
+
+  it('is removed again if the older service had none and is restored', async () => {
+    const { machine, files, deeds } = fakeMachine({ files: OLDER, ...failing() })
+    const { error } = await call(machine, 'install', { socket: true })
+    assert.match(String(error?.message), /was restored and is running again\.$/)
+    assert.equal(files.has(SOCKET_UNIT), false)
+    const ended = deeds.indexOf('systemctl disable --now countersignd.socket')
+    assert(ended > deeds.indexOf('systemctl restart countersignd.socket'))
+    assert(!deeds.slice(ended).includes('systemctl restart countersignd.socket'))
+  })
+
+  it('is restored with the older service that had one', async () => {
+    const { machine, deeds, text } = fakeMachine({
+      files: { ...OLDER, [SOCKET_UNIT]: 'old socket' },
+      ...failing(),
+    })
+    const { error } = await call(machine, 'install', { socket: true })
+    assert.match(String(error?.message), /was restored and is running again\.$/)
+    assert.equal(text(SOCKET_UNIT), 'old socket')
+    const restarts = deeds.filter((deed) => deed === 'systemctl restart countersignd.socket')
+    assert.equal(restarts.length, 2)
+  })
+
+  it('stays if the service is upgraded without the option', async () => {
+    const { machine, text } = fakeMachine({ files: { ...OLDER, [SOCKET_UNIT]: 'old socket' } })
+    assert.ifError((await call(machine, 'install')).error)
+    assert.equal(text(SOCKET_UNIT), 'old socket')
+  })
+
+  it('is removed with the service, before it could start it again', async () => {
+    const { machine, deeds, files } = fakeMachine({ files: { ...OLDER, [SOCKET_UNIT]: 'x' } })
+    const { out, error } = await call(machine, 'uninstall')
+    assert.ifError(error)
+    assert.deepEqual(deeds.slice(0, 2), [
+      'systemctl disable --now countersignd.socket',
+      'systemctl disable --now countersignd.service',
+    ])
+    assert.equal(files.has(SOCKET_UNIT), false)
+    assert.match(out, /^Removed: .*countersignd\.socket/m)
+  })
+
+  for (const [name, wish, options, message] of [
+    ['macOS', MAC, { socket: true }, /--socket needs systemd/],
+    ['a group for the socket of a user', { uid: 1000 }, { 'socket-group': 'x' }, /is for --system/],
+    ['a group with a line feed', {}, { 'socket-group': 'x\ny' }, /must be the name or the gid/],
+  ] as const)
+    it(`is rejected: ${name}`, async () => {
+      const { machine, deeds } = fakeMachine(wish)
+      assert.match(String((await call(machine, 'install', options)).error?.message), message)
       assert.deepEqual(deeds, [])
     })
 })

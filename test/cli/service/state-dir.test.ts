@@ -16,7 +16,7 @@ const SHELL = { SVC_STATE_DIR: '/home/anna/mine', XDG_STATE_HOME: '/home/anna/xd
 function folderOn(platform: 'linux' | 'darwin', scope: ServiceScope, wish: Wish) {
   const home = platform === 'linux' ? '/home/anna' : '/Users/anna'
   const { machine } = fakeMachine({ platform, uid: 1000, home, env: SHELL, ...wish })
-  const wanted = { scope, program: ['/c'] as const, home, uid: 1000, env: SHELL }
+  const wanted = { scope, program: ['/c'] as const, home, uid: 1000, env: SHELL, socket: null }
   const definition = definitionOf(platform, wanted)
   return { machine, definition, found: stateDirOf(machine, platform, definition) }
 }

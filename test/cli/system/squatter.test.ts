@@ -57,6 +57,7 @@ const point = (dir: string, address: string) =>
   writeRuntime(dir, {
     pid: process.pid,
     address,
+    socket: null,
     nonce: 'nonce',
     version: '0',
     stateVersion: STATE_VERSIONS.newest,
