@@ -47,6 +47,7 @@ export function listenForApi(
   // Set once the port is known, because the system chooses it if the configured port is 0.
   let address = ''
   return listen({
+    name: 'api',
     bind,
     port,
     log,
