@@ -60,7 +60,7 @@ export interface Request {
    *
    * The dispatcher sets it, so that the server can count requests that fail too.
    */
-  routeName?: string | null
+  routeName?: string | null | undefined
   /** The `Idempotency-Key`, if the request has one. */
   readonly idempotencyKey?: string | undefined
   /**

@@ -251,6 +251,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         scheme,
         proof,
         idempotencyKey: fields['idempotency-key'],
+        // Present from the start, so that all requests have one hidden class.
+        routeName: undefined,
         header: (name) => req.headers[name] as string | undefined,
         body: (limit, as) =>
           readBody(req, {

@@ -213,4 +213,50 @@ export const METRICS = {
     help: 'Operations of the keychain.',
     labels: { operation: ['get', 'set', 'delete'], result: ['succeeded', 'failed'] },
   }),
+  cpu: new Gauge({
+    name: 'process_cpu_seconds_total',
+    help: 'Processor time that the process used, in user and in system mode.',
+    labels: {},
+    type: 'counter',
+  }),
+  startTime: new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'When the process started, Unix time.',
+    labels: {},
+  }),
+  residentMemory: new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory of the process.',
+    labels: {},
+  }),
+  openFiles: new Gauge({
+    name: 'process_open_fds',
+    help: 'Open file descriptors.',
+    labels: {},
+  }),
+  mostFiles: new Gauge({
+    name: 'process_max_fds',
+    help: 'The maximum number of open file descriptors.',
+    labels: {},
+  }),
+  heapUsed: new Gauge({
+    name: 'nodejs_heap_size_used_bytes',
+    help: 'Memory of objects of the program.',
+    labels: {},
+  }),
+  delayMedian: new Gauge({
+    name: 'nodejs_eventloop_lag_p50_seconds',
+    help: 'Median of the delays of the event loop since the previous scrape.',
+    labels: {},
+  }),
+  delayHigh: new Gauge({
+    name: 'nodejs_eventloop_lag_p99_seconds',
+    help: '99th percentile of the delays of the event loop since the previous scrape.',
+    labels: {},
+  }),
+  delayMost: new Gauge({
+    name: 'nodejs_eventloop_lag_max_seconds',
+    help: 'Longest delay of the event loop since the previous scrape.',
+    labels: {},
+  }),
 } as const

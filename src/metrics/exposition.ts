@@ -1,22 +1,19 @@
 /**
  * Writes the metrics as a text for Prometheus: OpenMetrics, or the older text format.
  *
- * The library is loaded at the first request. It also measures the process and the event loop, from
- * then on.
+ * The library is loaded at the first request.
  */
-import type { Metric, PrometheusContentType, Registry } from 'prom-client'
+import type { Metric, PrometheusContentType } from 'prom-client'
 import { VERSION } from '../runtime/version.ts'
 import { METRICS, METRICS_TYPES } from './catalogue.ts'
 import type { Counter, Gauge, Histogram } from './instruments.ts'
+import { takeDelays } from './process.ts'
 
 METRICS.build.from(() => [[{ version: VERSION, node: process.versions.node }, 1]])
 
-/** How exactly the library measures delays of the event loop, in milliseconds. */
-const PRECISION_MS = 20
-
 /** The samples of a family, as the library writes them. */
 interface Written {
-  name: string
+  readonly name: string
   readonly help: string
   readonly type: string
   readonly values: readonly {
@@ -56,32 +53,6 @@ function valuesOf(instrument: Instrument): Written['values'] {
     .map(({ key, series }) => ({ labels: labelled(instrument.labels, key), value: series.value }))
 }
 
-/** The metrics that the library collects: of the process and of Node. */
-let standard: Promise<readonly Metric[]> | undefined
-
-async function collectStandard(): Promise<readonly Metric[]> {
-  const { collectDefaultMetrics, Registry } = await import('prom-client')
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: PRECISION_MS })
-  // By the conventions, only the names of counters end in `_total`.
-  const names = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
-  // Without a sample, the library reports the largest number as the shortest delay.
-  for (const name of [...names, 'nodejs_eventloop_lag_min_seconds'])
-    registry.removeSingleMetric(name)
-  return registry.getMetricsAsArray() as unknown as readonly Metric[]
-}
-
-/**
- * Registers a family for one text.
- *
- * The library changes the names of counters for OpenMetrics, so a family is never shared by two
- * texts.
- */
-function register(to: Registry, family: Omit<Written, 'values'>, read: () => Promise<Written>) {
-  const own = { ...family, get: async () => ({ ...(await read()), name: own.name }) }
-  to.registerMetric(own as unknown as Metric)
-}
-
 /** Whether a client accepts only the older format, by its Accept header field. */
 const isOld = (accept: string): boolean =>
   /\btext\/(plain|\*)/i.test(accept) && !/\bapplication\/openmetrics-text\b/i.test(accept)
@@ -97,18 +68,13 @@ export async function exposition(
   const { Registry } = await import('prom-client')
   const registry = new Registry()
   registry.setContentType(type as PrometheusContentType)
+  takeDelays()
   for (const instrument of Object.values(METRICS) as readonly Instrument[]) {
     const { name, help, type: kind } = instrument
-    const family = { name, help, type: kind }
-    register(registry, family, async () => ({ ...family, values: valuesOf(instrument) }))
-  }
-  for (const metric of await (standard ??= collectStandard())) {
-    const { name, help, type: kind } = metric as unknown as Written
-    register(registry, { name, help, type: kind }, async () => {
-      const read = (await metric.get()) as unknown as Written
-      // The delays of the event loop are no numbers before the first sample.
-      return { ...read, values: read.values.filter(({ value }) => !Number.isNaN(value)) }
-    })
+    const written: Written = { name, help, type: kind, values: valuesOf(instrument) }
+    // The library changes the name of a counter for OpenMetrics, and reads it here again.
+    const own = { ...written, get: async () => own }
+    registry.registerMetric(own as unknown as Metric)
   }
   return { type, body: await registry.metrics() }
 }

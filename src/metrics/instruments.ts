@@ -2,7 +2,8 @@
  * Counters, histograms and gauges. Counting is an addition to a number in memory. Names, help and
  * texts are only needed when the metrics are read (`exposition.ts`).
  *
- * A label has a fixed set of values, or its values are texts of the program, such as the paths of its routes. So no caller can add series.
+ * A label has a fixed set of values, or its values are texts of the program, such as the paths of
+ * its routes. So no caller can add series.
  */
 
 /** The values of each label; `program` stands for texts that the program contains. */
@@ -118,7 +119,7 @@ function readOrNothing<L extends Labels>(reader: GaugeReader<L>): ReturnType<Gau
  * A process can have several readers of one gauge; their values are added.
  */
 export class Gauge<L extends Labels = Labels> {
-  readonly type = 'gauge'
+  readonly type: 'gauge' | 'counter'
   readonly name: string
   readonly help: string
   readonly labels: readonly string[]
@@ -126,7 +127,10 @@ export class Gauge<L extends Labels = Labels> {
   readonly values: L
   private readonly readers = new Set<GaugeReader<L>>()
 
-  constructor({ name, help, labels }: Described<L>) {
+  /** @param described `type`: `counter` if the number only grows */
+  constructor(described: Described<L> & { readonly type?: 'counter' }) {
+    const { name, help, labels, type = 'gauge' } = described
+    this.type = type
     this.name = name
     this.help = help
     this.labels = Object.keys(labels)

@@ -21,7 +21,7 @@ export const statusTexts: Texts<'health' | 'metrics' | 'status' | 'sync' | 'doct
     read: {
       summary: 'Read the metrics of the daemon',
       description:
-        'For Prometheus, in OpenMetrics; a client that accepts only `text/plain` gets the older text format. No label contains an id, an address or a name. A machine account’s token gets 409 `no_device`. The metrics of the process and the event loop begin with the first request.',
+        'For Prometheus, in OpenMetrics; a client that accepts only `text/plain` gets the older text format. No label contains an id, an address or a name. A machine account’s token gets 409 `no_device`. The delays of the event loop are measured from the first request on.',
     },
   },
   status: {
