@@ -2,8 +2,7 @@
  * Measures the process and the event loop, under the names that other programs on Node use too.
  *
  * The event loop is measured from the first reading on, because that wakes an idle process. The
- * runs of the garbage collector are not observed: at many requests a second, that would take a tenth
- * of the processor time.
+ * runs of the garbage collector are not observed, because an observer is called after each of them.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -19,7 +18,7 @@ delays.enable()
 /** The delays between two readings, in seconds; null before the first delay. */
 let latest: { readonly p50: number; readonly p99: number; readonly max: number } | null = null
 
-/** Takes the delays of the event loop since the previous call. Must be called before each reading. */
+/** Takes the delays of the event loop since the previous call. Call it before each reading. */
 export function takeDelays(): void {
   const seconds = (percent: number) => delays.percentile(percent) / NS_PER_SECOND
   latest = delays.count === 0 ? null : { p50: seconds(50), p99: seconds(99), max: seconds(100) }
