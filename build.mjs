@@ -38,6 +38,7 @@ const LIBRARIES = {
   kysely: 'kysely',
   nodemailer: 'nodemailer',
   pg: 'pg',
+  'prom-client': 'prom-client',
   qr: 'qr',
   yazl: 'yazl',
 }

@@ -76,6 +76,12 @@ export interface Details {
   /** The hash of the newest entry in the log that rejected a new entry, in base64url. */
   readonly head?: string
   readonly found?: number
+  /** What the program depends on, if it is not ready. */
+  readonly dependencies?: readonly {
+    readonly service: string
+    readonly status: string
+    readonly message: string
+  }[]
   readonly word?: string
   readonly suggestions?: readonly string[]
   /** The text that OAuth clients read in place of `message` (RFC 6749 section 5.2). */

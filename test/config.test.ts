@@ -63,6 +63,7 @@ test('without variables the defaults apply', () => {
       sessions: 90,
     },
     assistant: null,
+    metrics: { token: null, port: null },
     keychain: 'auto',
     credentialsDir: null,
     desktopNotify: false,

@@ -15,6 +15,7 @@ import { test } from 'node:test'
 const LAYERS = [
   ['errors', 'elapsed', 'slices', 'languages'],
   ['runtime', 'crypto'],
+  ['metrics'],
   ['log', 'config', 'keychain', 'releases'],
   ['api'],
   ['router', 'http/path', 'http/query', 'storage'],

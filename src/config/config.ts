@@ -10,6 +10,7 @@ import { type MailConfig, accountBind, backend, mailConfig } from './accounts.ts
 import { type AssistantConfig, assistantConfig } from './assistant.ts'
 import { type DatabaseConfig, databaseConfig, databaseUrl } from './database.ts'
 import { type Layers, layersOf, located } from './layers.ts'
+import { type MetricsConfig, metricsConfig } from './metrics.ts'
 import { type Retention, retention } from './retention.ts'
 import type { SettingsFile, SettingPlace } from './settings-files.ts'
 import {
@@ -141,6 +142,8 @@ export interface Config {
   readonly retention: Retention
   /** The assistant's endpoint; null if the built-in handbook answers. */
   readonly assistant: AssistantConfig | null
+  /** How the metrics of a stand-alone account server are read. A daemon does not use this. */
+  readonly metrics: MetricsConfig
   readonly keychain: KeychainChoice
   /** The folder with the credentials that the service manager provides. */
   readonly credentialsDir: string | null
@@ -236,6 +239,7 @@ function readAll({ env, places }: Layers, os: ConfigPlatform, attempt: Attempt):
     mailedCodes: attempt(() => mailedCodes(env)),
     retention: attempt(() => retention(env)),
     assistant: attempt(() => assistantConfig(env, os)),
+    metrics: attempt(() => metricsConfig(env, os)),
     keychain: attempt(() => oneOfValues(env, 'SVC_KEYCHAIN', KEYCHAINS, 'auto')),
     credentialsDir: read(env, 'CREDENTIALS_DIRECTORY'),
     desktopNotify: attempt(() => desktopNotify(env, os)),

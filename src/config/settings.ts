@@ -178,6 +178,18 @@ export const SETTINGS: readonly Setting[] = [
     meaning: 'the model that answers',
   },
   {
+    name: 'SVC_METRICS_TOKEN_FILE',
+    byDefault: null,
+    meaning:
+      'a file with the token that `GET /metrics` of `countersignd server` needs, 16 to 512 characters. Without it and `SVC_METRICS_PORT`, the server has no metrics',
+  },
+  {
+    name: 'SVC_METRICS_PORT',
+    byDefault: null,
+    meaning:
+      'the port of a listener on 127.0.0.1 that has only the metrics of `countersignd server`; they are then not at `SVC_ACCOUNT_PORT`. `0`: any free port',
+  },
+  {
     name: 'SVC_KEYCHAIN',
     byDefault: '`auto`',
     meaning:

@@ -8,10 +8,14 @@ import type { Config } from '../config/config.ts'
 import type { Log } from '../log.ts'
 import { listenForAccount } from '../http/account-listener.ts'
 import { urlOf } from '../http/address.ts'
+import { listenForMetrics, metricsDispatch } from '../http/metrics-listener.ts'
 import { prepareMail } from '../service/mail/mail.ts'
 import { openService } from '../service/service.ts'
 import { takeLock } from '../storage/lock.ts'
 import { VERSION } from '../runtime/version.ts'
+
+/** A caller that has proven nothing. */
+const ANYONE = { key: null, within: true } as const
 
 /** How long a stop waits for requests in progress, in milliseconds. */
 const GRACE_MS = 5_000
@@ -60,7 +64,20 @@ export async function serveAccount(
     // Prepared only after the database has opened, so that the mail folder stays unchanged if the
     // database is of another version.
     await prepareMail(config.mail.place)
-    const listening = await listenForAccount(config, { server, log })
+    const read = async (accept: string) => {
+      // Renews what the metrics show of the dependencies.
+      await server.open.siteHealth.ready({}, ANYONE).catch(() => undefined)
+      const { exposition } = await import('../metrics/exposition.ts')
+      return exposition(accept)
+    }
+    const { token, port } = config.metrics
+    if (port !== null) {
+      const own = await listenForMetrics({ token, port }, { read, log })
+      closers.push(() => own.close(GRACE_MS))
+      log('info', 'listening for metrics', { address: `${urlOf('127.0.0.1', own.port)}/metrics` })
+    }
+    const metrics = port === null && token !== null ? metricsDispatch(token, read) : null
+    const listening = await listenForAccount(config, { server, log, metrics })
     closers.push(
       () => listening.close(GRACE_MS),
       // Ends the streams, which the listener would wait for.

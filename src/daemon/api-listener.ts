@@ -58,6 +58,7 @@ async function listenOnPort(
 ): Promise<Started> {
   const url = urlOf(bind, place.port)
   const listening = await listen({
+    name: 'api',
     place,
     log,
     dispatch,
@@ -87,6 +88,7 @@ async function listenOnSocket(
   { dispatch, log, secret, record }: ApiParts,
 ): Promise<Started> {
   const listening = await listen({
+    name: 'api',
     place,
     channel: 'socket',
     log,

@@ -24,6 +24,7 @@ import { openBackend } from './open-backend.ts'
 import type { Backups } from './backup.ts'
 import { ofFolder, requireSameServer } from './folder.ts'
 import { bootId, machineUptime } from '../device/codes/uptime.ts'
+import { observe } from './observed.ts'
 import { newSyncSchedule, newTurn, type Trigger } from './schedule.ts'
 import { logStory } from './story.ts'
 import { isAsked } from '../device/identity/marks.ts'
@@ -313,6 +314,22 @@ export async function openDaemon(
       const { newDoctorRuns } = await import('./doctor-runs.ts')
       return newDoctorRuns({ stateDir, stopping: stopping.signal })
     }
+    let readiness: Promise<Home['readiness']> | undefined
+    const openReadiness = async () => {
+      const { readinessOf } = await import('./readiness.ts')
+      const { signal } = stopping
+      return readinessOf({
+        stateDir,
+        state,
+        keychain,
+        deviceSession,
+        reachability,
+        backend,
+        now,
+        signal,
+      })
+    }
+    closers.push(observe({ state, keychain, deviceSession, serving: () => opened.serving() }))
     const home: Home = {
       ...run,
       now,
@@ -328,6 +345,7 @@ export async function openDaemon(
       hasConsole: config.console,
       console: accessOfConsole,
       doctor: async () => (await (doctor ??= openDoctor()))(),
+      readiness: async () => (await (readiness ??= openReadiness()))(),
       stopping: stopping.signal,
       log,
       ask,
@@ -537,6 +555,11 @@ export async function serve(
     announce(config, { pid, address, socket, nonce, version: VERSION, stateVersion }, log)
     audit.record(ofDaemon('started'))
     hasStarted = true
+    if (config.metrics.port !== null || config.metrics.token !== null)
+      log('warn', 'SVC_METRICS_PORT and SVC_METRICS_TOKEN_FILE have no effect', {
+        cause:
+          'They are for "countersignd server". A daemon has its metrics at GET /metrics, with a token of scope read.',
+      })
     log('info', 'listening', { address, socket, account_address: accountAddress, version: VERSION })
     daemon.onDue = (trigger) => schedule.soon(trigger)
     daemon.serving = () => ({

@@ -1,4 +1,5 @@
 /** The context of a handler: the caller's account and, if the caller may use it, this device. */
+import type { ReadDependencies } from '../api/readiness.ts'
 import type { DoctorReport } from '../api/rest/doctor.ts'
 import type { StreamState } from '../api/rest/status.ts'
 import type { Account } from '../api/port.ts'
@@ -69,6 +70,8 @@ export interface Home extends DaemonFacts {
    * @throws AppError shutting_down
    */
   readonly doctor: () => Promise<DoctorReport>
+  /** Returns what this daemon depends on. */
+  readonly readiness: ReadDependencies
   /** Aborted when the daemon stops, so that lasting answers end. */
   readonly stopping: AbortSignal
   readonly log: Log

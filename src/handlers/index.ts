@@ -19,6 +19,7 @@ import {
 
 const handlers = lazily<Handlers>(rest, ['daemon', 'both'], {
   health: async () => (await import('./status.ts')).health,
+  metrics: async () => (await import('./status.ts')).metrics,
   status: async () => (await import('./status.ts')).status,
   doctor: async () => (await import('./status.ts')).doctor,
   sync: async () => (await import('./status.ts')).sync,

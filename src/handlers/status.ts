@@ -1,5 +1,6 @@
 import type { InferOutput } from 'valibot'
 import { timeAt } from '../api/fields.ts'
+import type { Dependency } from '../api/rest/health.ts'
 import type { Status } from '../api/rest/status.ts'
 import { inQuotes } from '../api/name-text.ts'
 import { reachableFrom } from '../api/reachable.ts'
@@ -13,18 +14,58 @@ import type { DeviceSession } from '../device/session/session.ts'
 import { noticeTexts } from '../device/sync/notices.ts'
 import { waitingDevices } from '../device/sync/waiting-devices.ts'
 import { readSchedule, scheduleFault } from '../state/backup-schedule.ts'
+import { AppError, type ErrorCode } from '../errors.ts'
 import { lastBackupAt } from '../state/last-backup.ts'
 import type { State } from '../state/state.ts'
 import { VERSION } from '../runtime/version.ts'
 import { type HandlerContext, type Handlers, noDevice } from './context.ts'
 import { changedKeys, forkedConnections, needsOf } from './needs.ts'
 
+const uptimeOf = ({ now, startedAt }: HandlerContext['home']): number =>
+  Math.max(0, Math.floor((now() - startedAt) / 1000))
+
+/** The dependencies without which the daemon is not ready, and the code of the error. */
+const NEEDED: Readonly<Partial<Record<Dependency['service'], ErrorCode>>> = {
+  state_folder: 'storage_full',
+  keychain: 'keychain_locked',
+}
+
 export const health: Handlers['health'] = {
   read: async (_input, { home }) => ({
     status: 'ok',
     version: VERSION,
-    uptime_s: Math.max(0, Math.floor((home.now() - home.startedAt) / 1000)),
+    uptime_s: uptimeOf(home),
   }),
+
+  /**
+   * Rejects if this daemon cannot store anything or has no secrets. It is ready without an account
+   * server, because words, checks and stamps work.
+   */
+  ready: async (_input, { byMachine, home }) => {
+    if (byMachine) throw noDevice()
+    const dependencies = [...(await home.readiness())]
+    for (const { service, status: found, message } of dependencies) {
+      const code = NEEDED[service]
+      if (found === 'down' && code !== undefined)
+        throw new AppError(code, message, { details: { dependencies } })
+    }
+    return {
+      name: 'Countersign daemon',
+      status: 'ok',
+      version: VERSION,
+      uptime_s: uptimeOf(home),
+      dependencies,
+    }
+  },
+}
+
+export const metrics: Handlers['metrics'] = {
+  read: async (_input, { byMachine, home, accept }) => {
+    if (byMachine) throw noDevice()
+    await home.readiness()
+    const { exposition } = await import('../metrics/exposition.ts')
+    return exposition(accept)
+  },
 }
 
 type Found = Omit<

@@ -18,6 +18,7 @@ import type { Log } from '../log.ts'
 import type { AccountServer } from '../service/service.ts'
 import { type Dispatch, type Gate, newDispatch, type Request } from './dispatch.ts'
 import { hostsOf } from './address.ts'
+import { asksForMetrics } from './metrics-listener.ts'
 import { listen, type Listening } from './server.ts'
 
 interface Share {
@@ -210,11 +211,16 @@ const accountGate = (server: AccountServer, load: AccountLoad): Gate<Caller> => 
 
 /**
  * Starts the listener of an account server at `accountBind` and `accountPort`.
+ * @param of `metrics`: the dispatcher of the metrics, if this listener has them
  * @throws StartError if the port is taken or the address cannot be bound
  */
 export const listenForAccount = (
   config: Pick<Config, 'accountBind' | 'accountPort' | 'publicUrl'>,
-  { server, log }: { readonly server: AccountServer; readonly log: Log },
+  {
+    server,
+    log,
+    metrics = null,
+  }: { readonly server: AccountServer; readonly log: Log; readonly metrics?: Dispatch | null },
 ): Promise<Listening> => {
   const load = newAccountLoad(server.takeWrite)
   const answers = { ...server.answers, ...server.open }
@@ -222,11 +228,16 @@ export const listenForAccount = (
   let made: Dispatch | undefined
   const dispatch: Dispatch = (request) =>
     (made ??= newDispatch(accountTable, answers, accountGate(server, load)))(request)
+  const accounts = challenging(load.counting(dispatch))
   return listen({
+    name: 'account',
     bind: config.accountBind,
     port: config.accountPort,
     log,
-    dispatch: challenging(load.counting(dispatch)),
+    dispatch:
+      metrics === null
+        ? accounts
+        : (request) => (asksForMetrics(request) ? metrics(request) : accounts(request)),
     proofNonce: () => server.nonce(),
     rules: (port) => ({
       hosts: hostsOf(config.accountBind, port, config.publicUrl),

@@ -50,6 +50,8 @@ interface Connections {
   lasts(socket: Socket, res: ServerResponse): void
   /** Registers work on a request. A stop waits for the work even if the connection has closed. */
   run(work: Promise<void>): void
+  /** Returns the number of open connections. */
+  open(): number
   /** Whether the server is stopping and accepts no more requests. */
   isStopping(): boolean
   /**
@@ -153,6 +155,8 @@ export function newConnections(server: Server, { most, idleMs }: ConnectionLimit
       running++
       void work.then(done, done)
     },
+
+    open: () => open.size,
 
     isStopping: () => stopping,
 

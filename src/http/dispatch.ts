@@ -60,6 +60,12 @@ export interface Request {
    * The gate sets it, so that a request that this request causes needs no proof of its own.
    */
   proven?: string
+  /**
+   * The method and the path, as in the table; null if the table has no such row.
+   *
+   * The dispatcher sets it, so that the server can count requests that fail too.
+   */
+  routeName?: string | null | undefined
   /** The `Idempotency-Key`, if the request has one. */
   readonly idempotencyKey?: string | undefined
   /**
@@ -429,8 +435,10 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
       caller = known instanceof Promise ? await known : known
       if (caller !== null) requireScope(caller.scope, need as AccessLevel, method, segments)
       found = find(request)
+      request.routeName = found.value.name
       answer = await answerTo(request, found, caller)
     } catch (error) {
+      request.routeName ??= rowOf(request, found)?.name ?? null
       const came = failed(error)
       record(request, caller, found, came)
       publish(request, found, came.error)

@@ -12,7 +12,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isEventStream } from '../api/event-stream.ts'
 import type { Content } from '../api/route.ts'
-import { AppError, statusOf } from '../errors.ts'
+import { AppError, type ErrorCode, statusOf } from '../errors.ts'
 import { writeEvents } from './event-writer.ts'
 
 const CSP = "default-src 'none'; frame-ancestors 'none'"
@@ -154,27 +154,28 @@ export const HEADERS_BYTES = 16 * 1024
 /**
  * Responds to bytes that Node's parser rejected, and closes the connection.
  * @param last the response to the connection's last request, if there was one
+ * @returns the code of the error that was sent; null if none was sent
  */
 export function refuseRaw(
   error: NodeJS.ErrnoException,
   socket: Socket,
   last?: ServerResponse,
-): void {
+): ErrorCode | null {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()
-    return
+    return null
   }
   // Each request gets only one response. These bytes belong to a request that already has its
   // response …
   if (last?.headersSent && !last.req.complete) {
     socket.destroySoon()
-    return
+    return null
   }
   // … or they follow a request that is still being answered. That response is then the last one.
   if (last?.req.complete && !last.writableFinished) {
     if (last.headersSent) socket.destroySoon()
     else last.setHeader('Connection', 'close')
-    return
+    return null
   }
   const refusal =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -183,6 +184,7 @@ export function refuseRaw(
         ? new AppError('request_timeout', 'The request did not arrive in time. Send it again.')
         : new AppError('bad_request', 'The request is not well-formed HTTP/1.1.')
   endRaw(socket, refusal)
+  return refusal.code
 }
 
 /** Sends an error response and closes the connection. */

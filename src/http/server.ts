@@ -8,9 +8,12 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { Socket } from 'node:net'
 import type { Content } from '../api/route.ts'
 import { askPeerUid } from '../auth/peer.ts'
-import type { RequestChannel, Dispatch, Outcome } from './dispatch.ts'
+import type { RequestChannel, Dispatch, Outcome, Request } from './dispatch.ts'
+import { elapsedMs } from '../elapsed.ts'
 import { AppError, type ErrorCode, statusOf, toAppError } from '../errors.ts'
 import type { Log } from '../log.ts'
+import type { ListenerName } from '../metrics/catalogue.ts'
+import { newRequestCounts } from '../metrics/requests.ts'
 import { newBodyMemory, newLargeBodies } from './body-memory.ts'
 import { hasBody, readBody } from './body.ts'
 import { newConnections, newUnread } from './connections.ts'
@@ -39,6 +42,8 @@ const TIMEOUTS = { headers: 10_000, request: 30_000, silence: 120_000, idle: 65_
 const MOST_CONNECTIONS = 2048
 
 interface CommonOptions {
+  /** What the listener serves. Metrics name it. */
+  readonly name: ListenerName
   readonly dispatch: Dispatch
   readonly log: Log
   /**
@@ -183,6 +188,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     idleMs: timeouts.idle + timeouts.headers,
   })
   const turns = newRequestOrder(server)
+  const counts = newRequestCounts(options.name)
+  const endCounting = counts.connections(() => connections.open())
   const countUnread = newUnread()
   const largeBodies = newLargeBodies()
   const memory = newBodyMemory()
@@ -220,11 +227,12 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     res: ServerResponse,
     { isLate, proceed }: { readonly isLate: boolean; readonly proceed: () => void },
   ) {
+    const from = elapsedMs()
     const connection: Connection = req.socket
     const requestId = isProbe(req) ? newProbeId() : newRequestId()
     const peer = () => connection[PEER] ?? null
     const fields = fieldsOf(req)
-    let isDispatched = false
+    let request: Request | undefined
     // After a request to upgrade, the bytes may belong to the other protocol.
     if (fields.upgrade !== undefined) end(connection, res)
     try {
@@ -244,11 +252,11 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (redirect !== null) {
         // RFC 9110 section 15.4.8. The browser keeps the part after `#`.
         sendJson(res, requestId, 307, undefined, { Location: redirect })
+        counts.answered(null, 307, elapsedMs() - from)
         return
       }
       const { scheme, token, digest } = credentialOf(connection, fields, proofNonce !== undefined)
-      isDispatched = true
-      const { route, status, value, media, lasting, location } = await dispatch({
+      request = {
         id: requestId,
         peer,
         channel,
@@ -261,6 +269,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         scheme,
         proof,
         idempotencyKey: fields['idempotency-key'],
+        // Present from the start, so that all requests have one hidden class.
+        routeName: undefined,
         header: (name) =>
           name === 'host' && rules.hosts === null
             ? ANY_HOST
@@ -274,11 +284,18 @@ export async function listen(options: ServerOptions): Promise<Listening> {
             whenLarge: () => largeBodies(digest),
             memory,
           }),
-      })
+      }
+      const { route, status, value, media, lasting, location } = await dispatch(request)
       settle(connection, res)
-      if (lasting) connections.lasts(connection, res)
-      if (media) await sendContent(res, requestId, status, value as Content)
-      else
+      if (lasting) {
+        connections.lasts(connection, res)
+        res.once('close', counts.streams(route))
+      }
+      if (media) {
+        const content = value as Content
+        counts.answered(route, content.status ?? status, elapsedMs() - from)
+        await sendContent(res, requestId, status, content)
+      } else {
         sendJson(
           res,
           requestId,
@@ -286,6 +303,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
           value,
           location === undefined ? NONE : { Location: location },
         )
+        counts.answered(route, status, elapsedMs() - from)
+      }
       countUnread(connection, res)
       log('debug', 'request', () => ({ request_id: requestId, route, status }))
     } catch (cause) {
@@ -296,9 +315,12 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       const unread = hasBody(req) && !req.complete
       if (unread || code === 'bad_request') end(connection, res)
       if (unread) turns.drop(connection)
-      if (!isDispatched && options.record !== undefined) {
-        if (connection[PEER] === undefined) await readPeer(connection)
-        options.record(refusalOf({ id: requestId, peer, channel }, code))
+      if (request === undefined) {
+        counts.refused(code)
+        if (options.record !== undefined) {
+          if (connection[PEER] === undefined) await readPeer(connection)
+          options.record(refusalOf({ id: requestId, peer, channel }, code))
+        }
       }
       if (isWorkerRefusal(error) && rules.peerAllowed(peer())) await options.onWorkerAsked?.()
       // Being shut down is not a failure.
@@ -311,6 +333,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       }
       settle(connection, res)
       sendJson(res, requestId, statusOf(code), error, error.headers)
+      counts.failed(code)
+      counts.answered(request?.routeName ?? null, statusOf(code), elapsedMs() - from)
     }
   }
 
@@ -322,7 +346,15 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       const failure = toAppError(error)
       end(req.socket, res)
       sendJson(res, newRequestId(), statusOf(failure.code), failure)
+      countRaw(failure.code)
     }
+  }
+
+  /** Counts a request that was rejected without being dispatched or measured. */
+  function countRaw(code: ErrorCode): void {
+    counts.refused(code)
+    counts.failed(code)
+    counts.answered(null, statusOf(code), 0)
   }
 
   /** Answers a request after the earlier requests on its connection. */
@@ -357,16 +389,18 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         headers: { Allow: 'GET, HEAD, POST, PATCH, DELETE' },
       }),
     )
+    countRaw('method_not_allowed')
   })
   server.on('clientError', (error, socket) => {
     // Requests that were parsed before these bytes are answered. Nothing more is read.
     turns.stopReading(socket as Socket)
-    refuseRaw(error, socket as Socket, (socket as Connection)[LAST])
+    const code = refuseRaw(error, socket as Socket, (socket as Connection)[LAST])
+    if (code !== null) countRaw(code)
   })
 
   await place.listen(server)
   return {
     port,
-    close: (graceMs) => connections.stop(graceMs),
+    close: (graceMs) => connections.stop(graceMs).finally(endCounting),
   }
 }

@@ -11,6 +11,7 @@ import { fileKeychain, findKey, hasSealed, keyCheck, makeKey, sealedReader } fro
 import { osKeychain, probe, whyUnreachable } from './os.ts'
 import { readChecked, readPrivate, writeAtomic } from './private-file.ts'
 import type { Keychain } from './backend.ts'
+import { type CountedKeychain, countedKeychain } from './counted.ts'
 
 interface Options {
   /** A private folder that exists. */
@@ -28,7 +29,11 @@ type Recorded =
  * Opens the keychain of a state folder. Creates it at the first start.
  * @throws StartError `keychain` if the recorded keychain cannot be opened
  */
-export async function openKeychain(options: Options): Promise<Keychain> {
+export async function openKeychain(options: Options): Promise<CountedKeychain> {
+  return countedKeychain(await openRecorded(options))
+}
+
+async function openRecorded(options: Options): Promise<Keychain> {
   const record = recordOf(options)
   if (record === null) return create(options)
   return record.backend === 'os'

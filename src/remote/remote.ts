@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import { clientOf } from '../api/client.ts'
 import { entrance, signedIn } from '../api/device/index.ts'
 import type { Account, UnauthenticatedClient } from '../api/port.ts'
+import { Health } from '../api/rest/health.ts'
 import { rest } from '../api/rest/index.ts'
 import { site } from '../api/site/index.ts'
 import type { KeyPair } from '../crypto/device-keys.ts'
@@ -32,7 +33,8 @@ import { openTransport, type Timeouts, type Transport } from './transport.ts'
  * @throws AppError backend_unavailable, backend_timeout or backend_error if they do not
  */
 async function askReady(transport: Transport): Promise<void> {
-  const route = site.siteHealth.ready
+  // Servers of other versions list other dependencies, or none.
+  const route = { ...site.siteHealth.ready, reply: Health }
   const question = { method: route.method, target: route.path, headers: {}, body: undefined }
   try {
     valueOf(await transport.exchange(question), route, transport.origin)

@@ -45,6 +45,8 @@ export interface ServiceContext {
   readonly publicUrl: () => string
   /** Whether the server is about to stop, so that it should get no further requests. */
   readonly isDraining: () => boolean
+  /** Aborted when the server shuts down. */
+  readonly signal: AbortSignal
   readonly version: string
   /** When the server was opened, Unix milliseconds. */
   readonly started: number

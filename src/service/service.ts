@@ -177,7 +177,8 @@ export async function openService(of: {
       onceMade(async () => (await import('./subscribers.ts')).subscribers(whole)),
     )
     const made = { db, receiptKey, mail, events, operator, assistant, background, scrub }
-    const whole: ServiceContext = { ...made, seenOnce, lastSeen, logPages, ...settings }
+    const { signal } = closing
+    const whole: ServiceContext = { ...made, seenOnce, lastSeen, logPages, signal, ...settings }
     background.run(() => beginSweeps(whole))
     return whole
   }
@@ -213,7 +214,7 @@ export async function openService(of: {
   /** The words of public codes are needed from the start if there are many codes. */
   const wordBuilder = onceMade(async (): Promise<WordBuilder> => {
     const { newWordBuilder } = await import('./guests/word-builder.ts')
-    return newWordBuilder({ ...(await ground()), signal: closing.signal, ...words })
+    return newWordBuilder({ ...(await ground()), ...words })
   })
   async function resumeWords(db: ServiceContext['db']): Promise<void> {
     const { FEW_CODES, haveChanged } = await import('./accounts/public-code-rows.ts')
@@ -226,14 +227,13 @@ export async function openService(of: {
   async function beginSweeps(context: ServiceContext): Promise<void> {
     const { startRetention } = await import('./retention.ts')
     const { startGuestCodeEnds } = await import('./guests/guest-code-ends.ts')
-    const sweeping = { ...context, signal: closing.signal }
     const onBuilt = () => {
-      startRetention(sweeping, of.sweepsAfterMs)
-      startGuestCodeEnds(sweeping, of.sweepsAfterMs)
+      startRetention(context, of.sweepsAfterMs)
+      startGuestCodeEnds(context, of.sweepsAfterMs)
     }
     if (!engine.buildsIndexes) return onBuilt()
     const { newIndexBuilds } = await import('./db/index-builds.ts')
-    newIndexBuilds({ ...sweeping, engine, log, indexes: ACCOUNT_INDEXES, onBuilt }).wake()
+    newIndexBuilds({ ...context, engine, log, indexes: ACCOUNT_INDEXES, onBuilt }).wake()
   }
   const proofs = onceMade(async () =>
     (await import('./devices/proofs.ts')).newProofs(await ground()),
@@ -344,7 +344,7 @@ export async function openService(of: {
     session: async () =>
       (await import('./devices/sessions.ts')).session(await ground(), await proofs()),
     signIns: from(() => import('./devices/sign-ins.ts'), 'signIns'),
-    siteHealth: from(() => import('./pages/site.ts'), 'siteHealth'),
+    siteHealth: from(() => import('./pages/health.ts'), 'siteHealth'),
     stampPages: from(() => import('./pages/site.ts'), 'stampPages'),
   })
   async function authenticated({ token, proof }: { token: string; proof: Proof | null }) {

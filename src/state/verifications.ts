@@ -1,6 +1,7 @@
 /** Verifications: the verification log, the used words, and this device's challenges. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { LoggedMatch, VerificationEntry } from '../api/rest/verify.ts'
+import { METRICS } from '../metrics/catalogue.ts'
 import { statement, transaction } from '../storage/sqlite.ts'
 import type { Moment } from './attempts.ts'
 import type { Append } from './events.ts'
@@ -60,6 +61,7 @@ export function verificationRows(db: DatabaseSync, append: Append) {
   return {
     insert(row: VerificationEntry): void {
       const { id, at, method, outcome, caller } = row
+      METRICS.verifications.add({ method, outcome })
       transaction(db, () => {
         insert.run(id, at, method, outcome, JSON.stringify(row.matches), caller)
         const matches = row.matches.map(reported)

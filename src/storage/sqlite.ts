@@ -4,8 +4,10 @@
  * They map SQLite's result codes to AppErrors and nest transactions. They prepare a statement when
  * it first runs, so that unused statements do not slow the start.
  */
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { elapsedMs } from '../elapsed.ts'
 import { AppError, isFullDisk } from '../errors.ts'
+import { METRICS } from '../metrics/catalogue.ts'
 
 /**
  * Result codes of SQLite.
@@ -122,6 +124,15 @@ const framesOf = (db: DatabaseSync) => ({
   },
 })
 
+const commits = METRICS.commitDuration.at({})
+
+/** Runs the statement that commits a transaction, and measures it. */
+function commitNow(commit: StatementSync): void {
+  const from = elapsedMs()
+  commit.run()
+  METRICS.commitDuration.observe(commits, elapsedMs() - from)
+}
+
 /** Prepared once for each database, because each frequent write needs them. */
 const frames = new WeakMap<DatabaseSync, ReturnType<typeof framesOf>>()
 
@@ -130,11 +141,13 @@ export function transaction<T>(db: DatabaseSync, action: () => T): T {
   return guarded(() => {
     const known = frames.get(db) ?? framesOf(db)
     frames.set(db, known)
-    const { begin, commit, rollback } = db.isTransaction ? known.inner : known.outer
+    const isInner = db.isTransaction
+    const { begin, commit, rollback } = isInner ? known.inner : known.outer
     begin.run()
     try {
       const result = action()
-      commit.run()
+      if (isInner) commit.run()
+      else commitNow(commit)
       return result
     } catch (cause) {
       // If the disk is full, SQLite has already rolled back.

@@ -11,7 +11,9 @@ import { timeAt } from '../api/fields.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import { firstIdAt } from '../crypto/encoding/id.ts'
 import type { Vault } from '../device/identity/vault.ts'
+import { elapsedMs } from '../elapsed.ts'
 import type { Log } from '../log.ts'
+import { METRICS } from '../metrics/catalogue.ts'
 import { type EventRow, type EventRows, type ShownEvent, shownEvent } from '../state/events.ts'
 import type { WebhookRow, WebhookRows } from '../state/webhooks.ts'
 import { type Attempted, type Network, attempt } from './attempt.ts'
@@ -237,7 +239,13 @@ export function newDeliveries(of: DeliveryContext): Deliveries {
     let cancel = checkLater()
     try {
       const signal = AbortSignal.any([stopping, ending.signal])
-      return await attempt(settings, event, { ...of, signal })
+      const from = elapsedMs()
+      const outcome = await attempt(settings, event, { ...of, signal })
+      if (!signal.aborted) {
+        METRICS.webhookAttempts.add({ result: outcome.delivered ? 'delivered' : 'failed' })
+        METRICS.webhookDuration.observe(METRICS.webhookDuration.at({}), elapsedMs() - from)
+      }
+      return outcome
     } finally {
       cancel()
     }

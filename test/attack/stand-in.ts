@@ -67,6 +67,7 @@ function authenticate({ token }: Pick<Request, 'token'>) {
 
 async function listener(which: Listener, table: Table, weak: Weakness) {
   const own = await listen({
+    name: 'api',
     bind: '127.0.0.1',
     port: 0,
     log: () => undefined,

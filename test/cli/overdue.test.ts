@@ -1,4 +1,4 @@
-/** A program whose event loop blocks after a request to stop ends, and not before its time. */
+/** A program ends after a request to stop although its event loop was blocked, and not early. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

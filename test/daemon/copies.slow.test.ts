@@ -50,6 +50,8 @@ const AWAY: Readonly<Record<string, 'copy' | 'device' | 503>> = {
   '/api/v1/stamps': 'device',
   '/api/v1/stamps/{stamp}': 'device',
   '/api/v1/health': 'device',
+  '/api/v1/health/ready': 'device',
+  '/metrics': 'device',
   '/api/v1/status': 'device',
   '/api/v1/sync': 'device',
   '/api/v1/doctor': 'device',

@@ -124,6 +124,7 @@ async function atPlantedRows(t: TestContext, recorder: Recorder): Promise<void> 
     create: async () => undefined,
   }
   const server = await listen({
+    name: 'api',
     bind: '127.0.0.1',
     port: 0,
     log: () => undefined,

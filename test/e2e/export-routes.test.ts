@@ -48,6 +48,9 @@ const COMPARED: Readonly<Record<string, string>> = {
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   '/health': 'of the program, not of an account',
   '/api/v1/health': 'of the program, not of an account',
+  '/health/ready': 'of the program, not of an account',
+  '/api/v1/health/ready': 'of the program, not of an account',
+  '/metrics': 'of the program, not of an account',
   '/openapi.json': 'a document',
   '/api/v1/openapi.json': 'a document',
   '/api/v1/docs': 'a document',

@@ -62,6 +62,9 @@ async function begin({ document: { call }, home }: Place): Promise<Json> {
   await call(home, 'sync_run')
   await call(home, 'sync_read')
   await call(home, 'doctor_read')
+  await call(home, 'health_ready')
+  await call(home, 'health_ready_unversioned')
+  await call(home, 'metrics_read')
   const minted = await call(home, 'apiTokens_create', {
     body: { name: 'Help desk', scope: 'write' },
   })

@@ -30,6 +30,8 @@ type Ids = Readonly<Record<Names, string>>
 /** A request to a row: its query, its body, and the kind of the owner’s resource in its path. */
 const ROWS: Readonly<Record<string, { of?: Names; query?: string; body?: unknown }>> = {
   'health.read': {},
+  'health.ready': {},
+  'metrics.read': {},
   'status.read': {},
   'sync.read': {},
   'doctor.read': {},
@@ -204,6 +206,8 @@ describe('a machine token', () => {
   const nothing = { items: [], next_cursor: null }
   const column: Readonly<Record<string, Expected>> = {
     'health.read': 200,
+    'health.ready': 'no_device',
+    'metrics.read': 'no_device',
     'status.read': {
       authenticated: true,
       device_registered: null,
@@ -380,6 +384,8 @@ describe('a machine token', () => {
 describe('the owner’s token without a signed-in account', () => {
   const column: Readonly<Record<string, Expected>> = {
     'health.read': 200,
+    'health.ready': { status: 'ok' },
+    'metrics.read': 200,
     'status.read': { authenticated: false, device_registered: false, cached_connections: 0 },
     'doctor.read': { checks: [{ name: 'configuration' }] },
     'token.create': 201,
@@ -441,6 +447,8 @@ describe('two devices of a person', () => {
 
   const column: Readonly<Record<string, Expected>> = {
     'health.read': 200,
+    'health.ready': { status: 'ok' },
+    'metrics.read': 200,
     'status.read': { authenticated: true, device_registered: false },
     'doctor.read': { checks: [{ name: 'configuration' }] },
     'token.create': 201,

@@ -66,6 +66,7 @@ const asking = new EventEmitter()
 async function start(options: Partial<ServerOptions> = {}): Promise<void> {
   later = Promise.withResolvers()
   server = await listen({
+    name: 'api',
     bind: '127.0.0.1',
     port: 0,
     log: () => undefined,

@@ -39,6 +39,7 @@ const seen = async (input: unknown, context: unknown) => ({ input, ...(context a
 
 const start = (options: Partial<ServerOptions> = {}) =>
   listen({
+    name: 'api',
     bind: '127.0.0.1',
     port: 0,
     log: newLog('error', () => undefined),

@@ -55,6 +55,7 @@ async function start(): Promise<Case> {
   let answer: () => void = () => undefined
   const answered = new Promise<void>((resolve) => (answer = resolve))
   const server = await listen({
+    name: 'api',
     bind: '127.0.0.1',
     port: 0,
     log: () => undefined,

@@ -120,6 +120,7 @@ const answers = {
 const log: string[] = []
 const open = (options: Partial<ServerOptions> = {}) =>
   listen({
+    name: 'api',
     bind: '127.0.0.1',
     port: 0,
     log: newLog('debug', (line) => log.push(line)),

@@ -74,6 +74,7 @@ async function start(): Promise<Case> {
     error()
   }
   const server = await listen({
+    name: 'api',
     bind: '127.0.0.1',
     port: 0,
     log: () => undefined,

@@ -39,6 +39,7 @@ export async function listening(
     },
   )
   const listener = await listen({
+    name: 'api',
     bind: '127.0.0.1',
     port: 0,
     dispatch,

@@ -40,7 +40,7 @@ describe('the texts of the tools', () => {
     const run = { summary, description, tool: { title, description, traits: [] } }
     const right: Texts<'sync' | 'health'> = {
       sync: { read, run },
-      health: { read: { summary, description } },
+      health: { read: { summary, description }, ready: { summary, description } },
     }
     const wrong: Texts<'sync' | 'health'>[] = [
       // @ts-expect-error the group has two rows
@@ -49,8 +49,11 @@ describe('the texts of the tools', () => {
       { ...right, sync: { read, run, list: read } },
       // @ts-expect-error the row is a tool
       { ...right, sync: { read: { summary, description }, run } },
-      // @ts-expect-error the row is no tool
-      { ...right, health: { read: { summary, description, tool: { title, description } } } },
+      {
+        ...right,
+        // @ts-expect-error the row is no tool
+        health: { ...right.health, read: { summary, description, tool: { title, description } } },
+      },
       // @ts-expect-error the tool changes something
       { ...right, sync: { read, run: read } },
       // @ts-expect-error the tool only reads

@@ -76,6 +76,7 @@ function contextAt(
     hasConsole: true,
     console: () => Promise.reject(new Error('no console on the workbench')),
     doctor: () => Promise.reject(new Error('no doctor on the workbench')),
+    readiness: async () => [],
     stopping: new AbortController().signal,
     log,
     ask: () => Promise.reject(new Error('No other row is asked.')),

@@ -19,6 +19,7 @@ import { contactWords, firstContacts } from './first-contacts.ts'
 import { externalMembers, guestCodes } from './guest-codes.ts'
 import { health } from './health.ts'
 import { invitations } from './invitations.ts'
+import { metrics } from './metrics.ts'
 import { notifications } from './notifications.ts'
 import { openLinkRequests, openLinks } from './open-links.ts'
 import { orgActivity, orgAlerts, orgAnalytics, orgGroups, orgMembers } from './org.ts'
@@ -73,6 +74,7 @@ export const rest = {
   sync,
   doctor,
   health,
+  metrics,
   token,
   apiTokens,
   audit,

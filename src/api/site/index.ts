@@ -4,7 +4,7 @@
  * Links to them are mailed, so they need no token, and a GET must not change anything.
  */
 import * as v from 'valibot'
-import { Health } from '../rest/health.ts'
+import { Health, Readiness } from '../rest/health.ts'
 import type { Table } from '../route.ts'
 import { ServedStampBody } from '../stamp-file.ts'
 
@@ -38,12 +38,15 @@ export const site = {
       by: 'account',
       reply: Health,
     },
-    /** Check whether the account server reaches its database; 503 if it does not. */
+    /**
+     * Check whether the account server reaches its database; 503 if it does not. Lists what the
+     * server depends on.
+     */
     ready: {
       method: 'GET',
       path: '/health/ready',
       by: 'account',
-      reply: Health,
+      reply: Readiness,
     },
   },
   guestPages: {

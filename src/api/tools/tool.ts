@@ -23,6 +23,7 @@ export interface Tool {
  */
 const NO_TOOLS = [
   'health',
+  'metrics',
   'token',
   'openapi',
   'docs',

@@ -10,8 +10,10 @@ import { timeAt } from '../../api/fields.ts'
 import type { Account } from '../../api/port.ts'
 import type { SyncReport } from '../../api/rest/sync.ts'
 import { ID_PREFIX, isId, parseId } from '../../crypto/encoding/id.ts'
+import { elapsedMs } from '../../elapsed.ts'
 import { AppError, toAppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { METRICS } from '../../metrics/catalogue.ts'
 import type { State } from '../../state/state.ts'
 import { type ClockWatch, type ClockSource, measureOffset } from '../codes/clock.ts'
 import type { Codes } from '../codes/codes.ts'
@@ -368,12 +370,21 @@ export function newSync(options: {
     }
   }
 
+  /** Runs a sync and counts it. */
+  async function counted(trigger: Trigger): Promise<SyncReport> {
+    const from = elapsedMs()
+    const report = await run(trigger)
+    METRICS.syncs.add({ trigger, result: report.ok ? 'succeeded' : 'failed' })
+    METRICS.syncDuration.observe(METRICS.syncDuration.at({}), elapsedMs() - from)
+    return report
+  }
+
   let running: Promise<SyncReport> | null = null
   /** The run that starts when the current one ends. */
   let next: Promise<SyncReport> | null = null
 
   function begin(trigger: Trigger): Promise<SyncReport> {
-    running ??= run(trigger).finally(() => {
+    running ??= counted(trigger).finally(() => {
       running = null
     })
     return running

@@ -13,6 +13,8 @@ import type {
 } from 'kysely'
 import { DATABASE_DEFAULTS, type DatabaseConfig } from '../../config/database.ts'
 import { StartError } from '../../errors.ts'
+import { METRICS } from '../../metrics/catalogue.ts'
+import { measuredQueries } from '../../metrics/queries.ts'
 import { prepareFile } from '../../storage/database-file.ts'
 import { prepare } from '../../storage/sqlite.ts'
 import { type VersionCopies, versionCopies } from '../../storage/database-copy.ts'
@@ -188,13 +190,15 @@ const PREPARED = 500
 function shim(database: DatabaseSync): SqliteDatabase {
   type Prepared = ReturnType<SqliteDatabase['prepare']>
   const prepared = new Map<string, Prepared>()
+  const { measured } = measuredQueries('sqlite')
   const newStatement = (text: string): Prepared => {
     const { isReader, run, all } = prepare<unknown>(database, text)
+    type Values = readonly SQLInputValue[]
     return {
       reader: isReader,
-      all: all as Prepared['all'],
-      run: run as Prepared['run'],
-      iterate: (parameters) => all(parameters as SQLInputValue[]).values(),
+      all: (values) => measured(() => all(values as Values)),
+      run: (values) => measured(() => run(values as Values)),
+      iterate: (values) => measured(() => all(values as Values)).values(),
     }
   }
   return {
@@ -270,6 +274,12 @@ export async function postgresql(
   // listeners, these events would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
+  const forgetPool = METRICS.pool.from(() => [
+    [{ state: 'idle' }, pool.idleCount],
+    [{ state: 'in_use' }, pool.totalCount - pool.idleCount],
+  ])
+  const forgetSize = METRICS.poolSize.from(() => [[{}, poolSize]])
+  const forgetWaiting = METRICS.poolWaiting.from(() => [[{}, pool.waitingCount]])
   // A lost statement is not executed, and undoes its transaction.
   const isRepeatable = (error: unknown) => isUndone(error) || nameFault(error) !== null
   const { joining, atomically, repeating } = newTransactions(false, isRepeatable, isLost)
@@ -362,7 +372,10 @@ export async function postgresql(
     },
     // PostgreSQL manages its own files.
     scrub: async () => undefined,
-    close: () => pool.end(),
+    close: () => {
+      for (const forget of [forgetPool, forgetSize, forgetWaiting]) forget()
+      return pool.end()
+    },
   }
 }
 

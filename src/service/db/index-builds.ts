@@ -6,6 +6,7 @@
 import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
 import type { Log } from '../../log.ts'
+import { countedJob } from '../../metrics/jobs.ts'
 import type { Background } from './background.ts'
 import type { Engine, Query } from './engine.ts'
 import { type Index, creationOf } from './indexes.ts'
@@ -70,11 +71,13 @@ export function newIndexBuilds(of: Building): Runner {
       takeLease(db, lease, now()).catch(() => undefined)
     }, LEASE_MS / 3)
     try {
-      for (const { index, isInvalid } of await unbuilt(db, indexes)) {
-        const at = now()
-        if (await engine.session((query) => build(query, index, isInvalid), signal))
-          log('info', 'index built', { index: index.name, ms: now() - at })
-      }
+      await countedJob('index builds', async () => {
+        for (const { index, isInvalid } of await unbuilt(db, indexes)) {
+          const at = now()
+          if (await engine.session((query) => build(query, index, isInvalid), signal))
+            log('info', 'index built', { index: index.name, ms: now() - at })
+        }
+      })
     } catch (cause) {
       if (!signal.aborted) log('warn', 'index could not be built', { cause })
     } finally {

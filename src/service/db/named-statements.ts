@@ -8,6 +8,7 @@ import { hash, randomUUID } from 'node:crypto'
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import type { ClientBase, Pool, PoolClient } from 'pg'
 import type { DatabaseConfig } from '../../config/database.ts'
+import { measuredQueries } from '../../metrics/queries.ts'
 import { isUndone, repeated } from './repeating.ts'
 import { isOfStandby } from './standby.ts'
 
@@ -106,6 +107,7 @@ export function namingPool(pool: Pool, prepare: DatabaseConfig['prepare']): Post
   const names = newStatementNames()
   const keeping = new WeakMap<PoolClient, boolean>()
   let isOff = prepare === 'off'
+  const { measuredLater } = measuredQueries('postgresql')
 
   async function keeps(client: PoolClient): Promise<boolean> {
     if (isOff || prepare === 'on') return !isOff
@@ -139,8 +141,11 @@ export function namingPool(pool: Pool, prepare: DatabaseConfig['prepare']): Post
       // The status before the query: afterwards, PostgreSQL may have reported only the error.
       const isAlone = client.getTransactionStatus() === 'I'
       try {
-        if (!isAlone) return await attempt(text, values, false)
-        return await repeated(() => attempt(text, values, true), isUndone)
+        return await measuredLater(() =>
+          isAlone
+            ? repeated(() => attempt(text, values, true), isUndone)
+            : attempt(text, values, false),
+        )
       } catch (error) {
         isUnfit ||= isOfStandby(error)
         throw error

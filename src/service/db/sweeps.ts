@@ -6,6 +6,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import { newId } from '../../crypto/encoding/id.ts'
+import { countedJob } from '../../metrics/jobs.ts'
 import type { Background } from './background.ts'
 import { takeLease } from './leases.ts'
 import { newRunner } from './runner.ts'
@@ -52,8 +53,7 @@ function sweepOf(
   { name, everyMs, batch }: Sweep,
 ): (at: number) => Promise<void> {
   const owner = newId('', now())
-  return async (at) => {
-    if (!(await takeLease(db, { name, owner, ms: everyMs }, at))) return
+  async function sweep(at: number): Promise<void> {
     const failures: unknown[] = []
     for (const one of [batch].flat())
       try {
@@ -65,6 +65,10 @@ function sweepOf(
         failures.push(error)
       }
     if (failures.length > 0) throw failures[0]
+  }
+  return async (at) => {
+    if (await takeLease(db, { name, owner, ms: everyMs }, at))
+      await countedJob(name, () => sweep(at))
   }
 }
 

@@ -6,6 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Account } from '../../api/port.ts'
 import { AppError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
+import { countedJob } from '../../metrics/jobs.ts'
 import { type Job, Lost, newLeases, deleteParts } from './leases.ts'
 import { type Step, zipOf } from './zip.ts'
 import type { ServiceContext } from '../context.ts'
@@ -180,6 +181,11 @@ export function newExporter(of: {
     await plan()
   }
 
-  const runner = newRunner({ background, signal, work, retryMs: RETRY_MS })
+  const runner = newRunner({
+    background,
+    signal,
+    work: () => countedJob('exports', work),
+    retryMs: RETRY_MS,
+  })
   return runner
 }

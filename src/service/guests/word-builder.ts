@@ -8,6 +8,7 @@
  */
 import { windowOf } from '../../crypto/code.ts'
 import { newId } from '../../crypto/encoding/id.ts'
+import { countedJob } from '../../metrics/jobs.ts'
 import { newSlices } from '../../slices.ts'
 import { FEW_CODES, haveChanged, sharedCodes } from '../accounts/public-code-rows.ts'
 import type { ServiceContext } from '../context.ts'
@@ -155,10 +156,11 @@ export function newWordBuilder(
     background,
     signal,
     retryMs: TICK_MS,
-    work: async () => {
-      if (await computeAll()) runner.wakeIn(TICK_MS)
-      await endLease(db, lease)
-    },
+    work: () =>
+      countedJob('public words', async () => {
+        if (await computeAll()) runner.wakeIn(TICK_MS)
+        await endLease(db, lease)
+      }),
   })
   return runner
 }

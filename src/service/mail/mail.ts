@@ -11,6 +11,7 @@ import { relayOf } from '../../config/relay.ts'
 import { newId } from '../../crypto/encoding/id.ts'
 import { StartError } from '../../errors.ts'
 import { isMissing } from '../../keychain/private-file.ts'
+import { countedMail } from './mail-counts.ts'
 import { composed, type Mail, type MailSender } from './mailer.ts'
 
 /** Returns a file name. Names sort by time, also within one millisecond. */
@@ -66,7 +67,7 @@ export function openMail(of: { place: MailPlace; from: string; now: () => number
       : (await import('./smtp.ts')).mailBySmtp({ relay: relayOf(place.smtp), from, now })
   return {
     isRelayed: 'smtp' in place,
-    send: async (message) => (await (opened ??= open())).send(message),
+    send: (message) => countedMail(async () => (await (opened ??= open())).send(message)),
   }
 }
 

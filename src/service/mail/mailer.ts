@@ -1,4 +1,5 @@
 import type { SendMailOptions } from 'nodemailer'
+import { waitingMails } from './mail-counts.ts'
 
 export interface OutgoingLetter {
   /** The recipient, exactly one address. */
@@ -51,7 +52,10 @@ export const composed = (
  */
 export async function sendAll(mail: Mail, letters: readonly OutgoingLetter[]): Promise<void> {
   const failed: unknown[] = []
-  for (const letter of letters)
+  const begun = waitingMails(letters.length)
+  for (const letter of letters) {
+    begun()
     await mail.send(letter).catch((error: unknown) => void failed.push(error))
+  }
   if (failed.length > 0) throw failed[0]
 }

@@ -5,7 +5,6 @@
 import type { Open } from '../../api/port.ts'
 import type { Content } from '../../api/route.ts'
 import { isId } from '../../crypto/encoding/id.ts'
-import { AppError } from '../../errors.ts'
 import { type Language, languageOf } from '../../languages/languages.ts'
 import { asset } from '../../runtime/executable.ts'
 import type { ServiceContext } from '../context.ts'
@@ -92,52 +91,6 @@ export function stampPage(of: {
     </details>
   </main>`
   return document({ ...page, title: texts.eyebrow, main })
-}
-
-/**
- * How long to wait for the database, in milliseconds. It is short, because readiness probes are
- * repeated every few seconds and treat a missing answer as a failure.
- */
-const READY_MS = 2_000
-
-/** Waits for a query. Throws AppError `backend_unavailable` if it takes longer than READY_MS. */
-async function soon(answer: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const error = new AppError('backend_unavailable', 'The database did not answer in time.')
-    timer = setTimeout(() => reject(error), READY_MS)
-  })
-  try {
-    await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-export const siteHealth = ({
-  db,
-  version,
-  started,
-  now,
-  isDraining,
-}: ServiceContext): Open['siteHealth'] => {
-  const read: Open['siteHealth']['read'] = async () => ({
-    status: 'ok',
-    version,
-    uptime_s: Math.max(0, Math.floor((now() - started) / 1000)),
-  })
-  return {
-    read,
-    ready: async (input, visitor) => {
-      if (isDraining())
-        throw new AppError(
-          'backend_unavailable',
-          'This server is about to stop. Send requests to another server.',
-        )
-      await soon(db.selectFrom('receipt_key').select('id').executeTakeFirst())
-      return read(input, visitor)
-    },
-  }
 }
 
 export const guestPages = ({ db, events, now, publicUrl }: ServiceContext): Open['guestPages'] => ({

@@ -1,4 +1,4 @@
-/** For whom a state folder that the settings of all users name is the service's. */
+/** Which state folder is that of the service, if the settings of all users name one. */
 import assert from 'node:assert/strict'
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

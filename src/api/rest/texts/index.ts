@@ -51,7 +51,8 @@ export const restTextOf = (group: string, name: string): RowText =>
 
 /** The description of each group. */
 export const REST_GROUPS: { readonly [G in keyof Rest]: string } = {
-  health: 'Shows whether the daemon is running.',
+  health: 'Shows whether the daemon is running, and what it depends on.',
+  metrics: 'Numbers about the daemon, for Prometheus.',
   status: 'The state of the daemon.',
   sync: 'The exchange of changes with the account server.',
   doctor: 'The checks of the installation.',

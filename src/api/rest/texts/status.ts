@@ -1,15 +1,27 @@
 /**
- * The texts about the daemon's state: `../health.ts`, `../status.ts`, `../sync.ts` and
- * `../doctor.ts`.
+ * The texts about the daemon's state: `../health.ts`, `../metrics.ts`, `../status.ts`,
+ * `../sync.ts` and `../doctor.ts`.
  */
 import type { Texts } from './text.ts'
 
-export const statusTexts: Texts<'health' | 'status' | 'sync' | 'doctor'> = {
+export const statusTexts: Texts<'health' | 'metrics' | 'status' | 'sync' | 'doctor'> = {
   health: {
     read: {
       summary: 'Check whether the daemon is up',
       description:
         'Answers while the process serves requests, whether it is signed in or not. It contacts no other server, so you can probe it every second.',
+    },
+    ready: {
+      summary: 'Check what the daemon depends on',
+      description:
+        'Lists the state folder, the keychain, the account, the account server, the clock and the sync; for an embedded account server also its database and mail. Fails with 507 `storage_full` or 503 `keychain_locked` if the daemon cannot work, with the same list as `dependencies`. If only the account server is away, the daemon is ready, because words, checks and stamps still work. Writes nothing, and examines at most once a second.',
+    },
+  },
+  metrics: {
+    read: {
+      summary: 'Read the metrics of the daemon',
+      description:
+        'For Prometheus, in OpenMetrics; a client that accepts only `text/plain` gets the older text format. No label contains an id, an address or a name. A machine account’s token gets 409 `no_device`. The delays of the event loop are measured from the first request on.',
     },
   },
   status: {
