@@ -1,4 +1,4 @@
-/** For whom a state folder that the settings of all users name is the service's. */
+/** The state folder in the settings of all users is the service's, except for its owner. */
 import assert from 'node:assert/strict'
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
