@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../src/config/config.ts'
 import type { Config } from '../src/config/config.ts'
+import { SETTINGS } from '../src/config/settings.ts'
 import { EXIT, StartError } from '../src/errors.ts'
 import { freshFolder } from './keychain/fresh-folder.ts'
 
@@ -74,6 +75,16 @@ test('without variables the defaults apply', () => {
     tokenFile: null,
   } satisfies Config)
 })
+
+for (const { name, byDefault } of SETTINGS) {
+  const [, value] = /^`([^`]+)`$/.exec(byDefault ?? '') ?? []
+  if (value === undefined) continue
+  test(`the listed default ${name}=${value} changes nothing`, () => {
+    // SVC_ENV also chooses a server for the state folder.
+    const config = { ...readConfig({ [name]: value }, LINUX), isBackendSet: false }
+    assert.deepEqual(config, readConfig({}, LINUX))
+  })
+}
 
 test('the configuration is deeply frozen', () => {
   const config = readConfig({ SVC_TOKEN_USERS: 'ada' }, LINUX)

@@ -13,6 +13,9 @@ import { EVENTS } from '../src/api/live/catalogue.ts'
 import { rest } from '../src/api/rest/index.ts'
 import { everyPath } from '../src/api/route.ts'
 import { rowsOf } from '../src/api/rows.ts'
+import { promptsFor } from '../src/api/tools/prompts.ts'
+import { listedResources, listedTemplates } from '../src/api/tools/resources.ts'
+import { TOOL_SETS } from '../src/api/tools/sets.ts'
 import { toolsOf } from '../src/api/tools/tool.ts'
 import { restNeed } from '../src/auth/scopes.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
@@ -221,6 +224,20 @@ test('docs/cli.md has every command with its options', () =>
 
 test('docs/api.md has every error code at its status', () =>
   assertNone(codeFaults(API, '## Errors', new Map(CODES.map((code) => [code, statusOf(code)])))))
+
+test('docs/api.md has every set of tools, every prompt and every resource', () => {
+  const found = tableIn(API, '## Tools and MCP').map(({ cells: [cell = ''] }) => cell)
+  const expected = [
+    ...TOOL_SETS,
+    ...promptsFor(new Set(toolsOf(rest).map(({ name }) => name))),
+    ...listedResources.map(({ uri }) => uri),
+    ...listedTemplates.map(({ uriTemplate }) => uriTemplate),
+  ]
+  assert.deepEqual(
+    found.filter((cell) => cell.startsWith('`')).toSorted(),
+    expected.map((name) => `\`${name}\``).toSorted(),
+  )
+})
 
 test('docs/operations.md has every setting with its default and its meaning', () =>
   assertNone(

@@ -8,13 +8,13 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, it } from 'node:test'
+import { type TestContext, after, before, it } from 'node:test'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { ask } from '../daemon.ts'
 import { ROOT, environment, exec } from '../e2e/program.ts'
 import { restTextOf } from '../../src/api/rest/texts/index.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { connected, overHttp } from './connected.ts'
+import { VERSIONS, connected, overHttp } from './connected.ts'
 import { noticesTo } from './notices.ts'
 import { TEST_LIMIT_MS } from '../limit.ts'
 
@@ -45,6 +45,39 @@ for (const [file, part] of [
     assert(!text('program.cjs').includes(part))
   })
 
+/**
+ * Starts the built program.
+ * @param flags of Node
+ * @returns its address, and a token of scope read
+ */
+async function started(t: TestContext, stateDir: string, ...flags: string[]) {
+  const daemon = spawn(process.execPath, [...flags, program, 'serve', '--json'], {
+    env: environment(stateDir),
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: TEST_LIMIT_MS,
+    killSignal: 'SIGKILL',
+  })
+  const ended = once(daemon, 'close')
+  t.after(async () => {
+    daemon.kill('SIGTERM')
+    await ended
+  })
+  const [line] = (await once(daemon.stdout.setEncoding('utf8'), 'data')) as [string]
+  const { address } = JSON.parse(line) as { address: string }
+  const made = await ask(address, 'POST', '/api/v1/token', { body: { name: 't', scope: 'read' } })
+  const { token } = made.json as { token: string }
+  return { address, token }
+}
+
+/** Returns how a client starts `countersignd mcp` of the built program. */
+const stdio = (stateDir: string) =>
+  new StdioClientTransport({
+    command: process.execPath,
+    args: [program, 'mcp', '--tools', 'all'],
+    env: environment(stateDir) as Record<string, string>,
+    stderr: 'ignore',
+  })
+
 it('a daemon loads each at the first request that needs it, and countersignd mcp contains the SDK', async (t) => {
   const [stateDir, folder] = [freshFolder(t), freshFolder(t)]
   const [loaded, listener] = [join(folder, 'loaded'), join(folder, 'listener.cjs')]
@@ -60,21 +93,7 @@ it('a daemon loads each at the first request that needs it, and countersignd mcp
   )
   writeFileSync(loaded, '')
   const loadedFiles = () => [...new Set(readFileSync(loaded, 'utf8').split(' '))].filter(Boolean)
-  const daemon = spawn(process.execPath, ['--require', listener, program, 'serve', '--json'], {
-    env: environment(stateDir),
-    stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: TEST_LIMIT_MS,
-    killSignal: 'SIGKILL',
-  })
-  const ended = once(daemon, 'close')
-  t.after(async () => {
-    daemon.kill('SIGTERM')
-    await ended
-  })
-  const [line] = (await once(daemon.stdout.setEncoding('utf8'), 'data')) as [string]
-  const { address } = JSON.parse(line) as { address: string }
-  const made = await ask(address, 'POST', '/api/v1/token', { body: { name: 't', scope: 'read' } })
-  const { token } = made.json as { token: string }
+  const { address, token } = await started(t, stateDir, '--require', listener)
   const asked = async (...paths: string[]) => {
     for (const path of paths)
       assert.equal((await ask(address, 'GET', path, { token })).status, 200, path)
@@ -87,9 +106,7 @@ it('a daemon loads each at the first request that needs it, and countersignd mcp
   const listed = await client.listTools()
   assert.deepEqual(loadedFiles(), ['texts.cjs', 'mcp.cjs'])
 
-  const command = { command: process.execPath, args: [program, 'mcp', '--tools', 'all'] }
-  const env = environment(stateDir) as Record<string, string>
-  const other = await connected(t, new StdioClientTransport({ ...command, env, stderr: 'ignore' }))
+  const other = await connected(t, stdio(stateDir))
   assert.deepEqual(await other.listTools(), listed)
   const { structuredContent } = await other.callTool({ name: 'context_read', arguments: {} })
   assert.equal((structuredContent as { user: { kind: string } }).user.kind, 'person')
@@ -99,4 +116,22 @@ it('a daemon loads each at the first request that needs it, and countersignd mcp
     await one.listen({ resourceSubscriptions: ['countersign://events'] })
   await ask(address, 'POST', '/api/v1/token', { body: { name: 'u', scope: 'read' } })
   for (const one of notices) assert.equal(await one.next(), 'countersign://events')
+})
+
+it('the bundle checks the parameters of prompts, completions and resources', async (t) => {
+  const stateDir = freshFolder(t)
+  const { address, token } = await started(t, stateDir)
+  const uri = 'countersign://status'
+  for (const transport of [overHttp(address, '/mcp', token), stdio(stateDir)]) {
+    const client = await connected(t, transport)
+    assert.equal((await client.readResource({ uri })).contents[0]?.uri, uri)
+    const { messages } = await client.getPrompt({ name: 'check_stamp', arguments: { stamp: 'x' } })
+    assert.equal(messages.length, 1)
+    const ref = { type: 'ref/prompt', name: 'guest_link' } as const
+    const { completion } = await client.complete({ ref, argument: { name: 'time', value: '30' } })
+    assert.deepEqual(completion.values, ['30 days'])
+  }
+  const legacy = await connected(t, stdio(stateDir), VERSIONS[0])
+  await legacy.subscribeResource({ uri })
+  await legacy.unsubscribeResource({ uri })
 })

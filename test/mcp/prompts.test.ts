@@ -111,6 +111,8 @@ describe('prompts', () => {
     ['constructor', {}, /no prompt "constructor"/],
     ['say_my_words', {}, /Give the argument "name"/],
     ['say_my_words', { name: '' }, /Give the argument "name"/],
+    ['say_my_words', { name: ' ' }, /Give the argument "name"/],
+    ['say_my_words', { name: '\u202e' }, /Give the argument "name"/],
     ['verify_caller', { nme: 'Mum' }, /no argument "nme"\. The arguments are: name, purpose\./],
   ]
   for (const [name, args, fault] of faults)

@@ -105,21 +105,24 @@ def _receipt_key(path: Path) -> bytes:
 
 
 def _json_of(facts: StampFacts, is_known: bool, receipt: str) -> dict[str, Json]:
+    """Returns the result with the members of `countersignd stamp verify --json`."""
+    stamp = facts.stamp
     return {
         "valid": is_known,
         "conclusive": is_known,
-        "reason": None if is_known else "signer_unknown",
+        **({} if is_known else {"reason": "signer_unknown"}),
         "signer": "root" if is_known else "unknown",
-        "receipt": receipt,
-        "id": facts.stamp.id,
-        "account": facts.stamp.account,
-        "device": facts.stamp.device,
+        "account_id": stamp.account,
         "root": facts.root.hex(),
-        "generation": facts.generation,
-        "signed_at": _time(facts.stamp.signed_at),
+        "began_anew": facts.generation > 1,
+        "device_id": stamp.device,
+        "signed_at": _time(stamp.signed_at),
         "received_at": None if facts.receipt is None else _time(facts.receipt.received_at),
-        "assurance": facts.assurance,
-        "context": facts.stamp.context,
+        "receipt": receipt,
+        "assurance_level": facts.assurance,
+        "media_type": stamp.media_type,
+        "context": stamp.context,
+        "words": " ".join(stamp.words),
     }
 
 
@@ -176,7 +179,7 @@ def _print_refusal(refused: Refused, as_json: bool) -> None:
 def _time(seconds: int) -> str:
     try:
         at = datetime.fromtimestamp(seconds, timezone.utc)
-        return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return at.strftime("%Y-%m-%dT%H:%M:%S.000Z")
     except (OverflowError, ValueError, OSError):
         return f"{seconds} seconds after 1970"
 

@@ -147,6 +147,9 @@ const BY_NAME: ReadonlyMap<string, McpPrompt> = new Map(Object.entries(PROMPTS))
 /** The maximum length of an argument that the text of a prompt quotes, in code points. */
 const LONGEST_ARGUMENT = 200
 
+/** Returns an argument as one line; an empty text if nothing of it can be shown. */
+const lineOf = (value = ''): string => displayedName(value, LONGEST_ARGUMENT).trim()
+
 /** Returns the prompt with a name; undefined if there is none. */
 export const promptNamed = (name: string): McpPrompt | undefined => BY_NAME.get(name)
 
@@ -182,14 +185,15 @@ export function faultOfArguments(
   const unknown = Object.keys(given).find((name) => !names.includes(name))
   if (unknown !== undefined)
     return `There is no argument ${inQuotes(displayedName(unknown))}. The arguments are: ${names.join(', ')}.`
-  const missing = names.find((name) => args[name]?.required && (given[name] ?? '') === '')
+  const missing = names.find((name) => args[name]?.required && lineOf(given[name]) === '')
   return missing === undefined ? null : `Give the argument "${missing}".`
 }
 
 /** Returns the text of a prompt. Its arguments are quoted as one line each. */
 export function textOfPrompt({ text }: McpPrompt, given: Readonly<Record<string, string>>): string {
-  const quoted = Object.entries(given)
-    .filter(([, value]) => value.trim() !== '')
-    .map(([name, value]) => [name, inQuotes(displayedName(value, LONGEST_ARGUMENT))] as const)
+  const quoted = Object.entries(given).flatMap(([name, value]) => {
+    const line = lineOf(value)
+    return line === '' ? [] : [[name, inQuotes(line)] as const]
+  })
   return text(Object.fromEntries(quoted))
 }

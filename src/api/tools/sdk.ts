@@ -9,6 +9,7 @@ export {
   ResourceNotFoundError,
   Server,
   type ServerEventBus,
+  type StandardSchemaV1,
   createMcpHandler,
 } from '@modelcontextprotocol/server'
 export { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'

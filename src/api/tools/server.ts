@@ -30,7 +30,13 @@ import {
   variableOf,
 } from './resources.ts'
 import { type Result, toolError, resultOf } from './result.ts'
-import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from './sdk.ts'
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+  type StandardSchemaV1,
+} from './sdk.ts'
 import { TOOL_SETS, setsIn, setsWith, toolsIn } from './sets.ts'
 import { type Tool, type ToolName, toolsOf } from './tool.ts'
 
@@ -70,26 +76,43 @@ export type ReportCall = (tool: string, error: AppError) => void
 const shortened = (name: string) => redact(name.slice(0, 400)).slice(0, 100)
 
 /**
- * The parameters of requests about one resource. Without this schema, the library would report
- * invalid parameters as an internal error.
+ * Returns a schema of parameters in the form of the library. Without one, the library would report
+ * invalid parameters as an internal error. valibot's own form is not in the bundle (build.mjs).
+ * @see https://standardschema.dev
  */
-export const AT_RESOURCE = { params: v.object({ uri: v.string() }) }
-/** The parameters of requests for a prompt and for completions, for the same reason. */
-const AT_PROMPT = {
-  params: v.object({
+function withParams<S extends v.GenericSchema>(schema: S) {
+  const params: StandardSchemaV1<v.InferInput<S>, v.InferOutput<S>> = {
+    '~standard': {
+      version: 1,
+      vendor: 'valibot',
+      validate(given) {
+        const { success, output, issues = [] } = v.safeParse(schema, given)
+        if (success) return { value: output }
+        const keysOf = ({ path }: v.BaseIssue<unknown>) => path?.map(({ key }) => String(key))
+        return { issues: issues.map((issue) => ({ message: issue.message, path: keysOf(issue) })) }
+      },
+    },
+  }
+  return { params }
+}
+
+/** The parameters of requests about one resource. */
+export const AT_RESOURCE = withParams(v.object({ uri: v.string() }))
+const AT_PROMPT = withParams(
+  v.object({
     name: v.string(),
     arguments: v.optional(v.record(v.string(), v.string()), {}),
   }),
-}
-const TO_COMPLETE = {
-  params: v.object({
+)
+const TO_COMPLETE = withParams(
+  v.object({
     ref: v.variant('type', [
       v.object({ type: v.literal('ref/prompt'), name: v.string() }),
       v.object({ type: v.literal('ref/resource'), uri: v.string() }),
     ]),
     argument: v.object({ name: v.string(), value: v.string() }),
   }),
-}
+)
 
 const noResource = (uri: string) => {
   const shown = shortened(uri)

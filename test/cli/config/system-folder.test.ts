@@ -1,4 +1,4 @@
-/** Which state folder is that of the service, if the settings of all users name one. */
+/** The state folder in the settings of all users is the service's, except for its owner. */
 import assert from 'node:assert/strict'
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
