@@ -36,6 +36,7 @@ const SLOW = [
   'examples',
   'executable',
   'mcp',
+  'packages',
   'pages',
   'remote',
   'second',

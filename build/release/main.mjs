@@ -9,7 +9,9 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { writeBills } from './bills.mjs'
+import { buildDebs } from './deb.mjs'
 import { buildExecutables, checkNode, executableName, targetsHere } from './executables.mjs'
+import { buildImages } from './image.mjs'
 import { writeNotes } from './notes.mjs'
 import { releasedSource } from './source.mjs'
 import { writeSums } from './sums.mjs'
@@ -24,6 +26,8 @@ import { writeSums } from './sums.mjs'
 const STEPS = {
   executables: buildExecutables,
   bills: writeBills,
+  debs: buildDebs,
+  images: buildImages,
   notes: writeNotes,
   sums: writeSums,
 }

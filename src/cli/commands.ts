@@ -330,6 +330,11 @@ hide('purge-apart', {
   summary: 'Empty the state folder of another user, as that user',
   load: async () => (await import('./commands/purge.ts')).purgeApartCommand,
 })
+hide('service-key', {
+  section: 'run',
+  summary: 'Create the key of the service of the whole machine',
+  load: async () => (await import('./commands/service.ts')).serviceKey,
+})
 hide('complete-names', {
   section: 'run',
   summary: 'Print names for completion',

@@ -41,14 +41,14 @@ import { StartError } from '../errors.ts'
 
 const HERE: ConfigPlatform = { platform: process.platform, homedir: () => homedir() }
 
+/** The unit that the Debian package installs. */
+export const PACKAGED_UNIT = '/usr/lib/systemd/system/countersignd.service'
+
 /** The paths that systemd assigns to a service with this name. */
 export const SYSTEM: SystemPlaces = Object.freeze({
   runtime: '/run/countersign',
   state: '/var/lib/countersign',
-  units: Object.freeze([
-    '/etc/systemd/system/countersignd.service',
-    '/usr/lib/systemd/system/countersignd.service',
-  ]),
+  units: Object.freeze(['/etc/systemd/system/countersignd.service', PACKAGED_UNIT]),
 })
 
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const

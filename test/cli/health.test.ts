@@ -107,4 +107,34 @@ describe('health', () => {
       assert.equal(code, EXIT.usage)
       assert.match(err, /must be a whole number from/)
     })
+
+  it('--server is 0 for an account server that is ready, and 9 after it stopped', async (t) => {
+    const dir = freshFolder(t)
+    const daemon = await daemonHere(dir)
+    const { port } = new URL(daemon.accountAddress ?? assert.fail())
+    const env = { SVC_ACCOUNT_PORT: port }
+    const result = await terminal(dir)(['health', '--server'], { env })
+    assert.deepEqual(
+      [result.code, result.out],
+      [EXIT.ok, `The account server at http://127.0.0.1:${port} is ready.\n`],
+      result.err,
+    )
+    // It accepts only the host of its own public URL.
+    const other = { ...env, SVC_PUBLIC_URL: 'https://accounts.example.org' }
+    const foreign = await terminal(dir)(['health', '--server'], { env: other })
+    assert.equal(foreign.code, EXIT.daemonSilent)
+    assert.match(foreign.err, /is not ready \(HTTP 4\d\d\)/)
+    await daemon.close()
+    const after = await terminal(dir)(['health', '--server'], { env })
+    assert.equal(after.code, EXIT.daemonSilent)
+    assert.match(after.err, /does not answer\. Start it with "countersignd server"/)
+  })
+
+  it('--server needs a known port, and does not wait', async (t) => {
+    const dir = freshFolder(t)
+    const unknown = await terminal(dir)(['health', '--server'], { env: { SVC_ACCOUNT_PORT: '0' } })
+    assert.equal(unknown.code, EXIT.configuration)
+    const waiting = await terminal(dir)(['health', '--server', '--wait', '1'])
+    assert.equal(waiting.code, EXIT.usage)
+  })
 })

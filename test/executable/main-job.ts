@@ -14,7 +14,7 @@ import { type Letter, codeIn, lettersIn } from '../service/letters.ts'
 import { type Serving, type Stage, newStage } from './stage.ts'
 
 /** Returns the words of a guest now, computed from the link. */
-function wordsOf(id: string, url: string): string {
+export function wordsOf(id: string, url: string): string {
   const subject = parseId('gst_', id)
   const key = Buffer.from(new URL(url).hash.slice(1), 'base64url')
   const read = codeReader(codeKey({ label: LABEL.guest, key, subject, epoch: 1, head: ZERO_HEAD }))

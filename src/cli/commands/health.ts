@@ -10,6 +10,7 @@ import { type Command, type Invocation, UsageError } from '../command.ts'
 import { placesText } from '../../storage/runtime-file.ts'
 import type { DaemonConnection } from '../daemon-connection.ts'
 import { daemonAt } from '../lock-owner.ts'
+import { readyServer } from '../server-health.ts'
 import { isForSystem } from '../system-instance.ts'
 
 const PAUSE_MS = 100
@@ -113,17 +114,28 @@ function numberOf(
 }
 
 export const healthCommand: Command = {
-  usage: '[--wait SECONDS] [--pid PID] [--json]',
+  usage: '[--wait SECONDS] [--pid PID] [--json] | --server [--json]',
   help: `
 Checks that the daemon answers and proves its identity. The command needs no token and changes nothing. The exit
 code is 0 if the daemon answers, otherwise 9.
 
   --wait SECONDS   wait until the daemon answers, at most for this number of seconds
-  --pid PID        with --wait: stop waiting when this process has ended (in a systemd unit file: $MAINPID)`,
-  options: { wait: { type: 'string' }, pid: { type: 'string' } },
+  --pid PID        with --wait: stop waiting when this process has ended (in a systemd unit file: $MAINPID)
+  --server         instead, check that the account server of the same settings ("countersignd server") answers and
+                   has its database, for example in a container`,
+  options: { wait: { type: 'string' }, pid: { type: 'string' }, server: { type: 'boolean' } },
   args: [0, 0],
+  check({ options }) {
+    if (options['server'] === true && (options['wait'] ?? options['pid']) !== undefined)
+      throw new UsageError('--server checks once: leave out --wait and --pid.')
+  },
   async run(invocation) {
-    const { config, print, io, json } = invocation
+    const { config, print, io, json, options } = invocation
+    if (options['server'] === true) {
+      const address = await readyServer(config())
+      print({ healthy: true, address }, `The account server at ${address} is ready.`)
+      return EXIT.ok
+    }
     const seconds = numberOf(invocation, 'wait', [0, LONGEST_S]) ?? 0
     const patience = { waitMs: seconds * 1000, pid: numberOf(invocation, 'pid', [1, GREATEST_PID]) }
     try {

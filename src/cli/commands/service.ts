@@ -1,4 +1,5 @@
 /** The commands that install, remove, check and print the daemon's service. */
+import { PACKAGED_UNIT } from '../../config/config.ts'
 import { EXIT, StartError } from '../../errors.ts'
 import { type Command, type Invocation, UsageError } from '../command.ts'
 import {
@@ -22,6 +23,7 @@ import {
 } from '../service/install.ts'
 import { type Host, thisMachine } from '../service/machine.ts'
 import { askedThere, stateDirOf } from '../service/state-dir.ts'
+import { PACKAGED_PROGRAM } from '../service/systemd.ts'
 import { type Purge, requireGone, purgeAll, uninstall } from '../service/uninstall.ts'
 
 interface ServiceReport extends ServiceState {
@@ -31,12 +33,20 @@ interface ServiceReport extends ServiceState {
 }
 
 /** Asks the service manager for the state and, if the service is running, also the daemon. */
-async function reportOf(machine: Host, definition: Definition): Promise<ServiceReport> {
-  const { file, ask, health } = definition
-  const isThere = machine.lstat(file.path) !== null
+async function reportOf(
+  { machine, platform, wanted }: Asked,
+  definition: Definition,
+): Promise<ServiceReport> {
+  const { file, ask } = definition
+  const isOwn = machine.lstat(file.path) !== null
+  const isPackage = !isOwn && isPackaged({ machine, platform, wanted })
+  const health = isPackage
+    ? { words: [PACKAGED_PROGRAM, 'health'] as const, env: definition.health.env }
+    : definition.health
   const standing = definition.standing(await machine.run(ask))
   const asked = standing.running ? await machine.run(health.words, health.env) : null
-  return { installed: isThere ? file.path : null, ...standing, healthy: asked?.code === 0 }
+  const installed = isOwn ? file.path : isPackage ? PACKAGED_UNIT : null
+  return { installed, ...standing, healthy: asked?.code === 0 }
 }
 
 const yes = (is: boolean) => (is ? 'yes' : 'no')
@@ -129,6 +139,22 @@ function socketOf(
   return { group: String(group) }
 }
 
+/** Returns whether the service of the whole machine comes from a package. */
+const isPackaged = ({ machine, platform, wanted }: Asked): boolean =>
+  platform === 'linux' && wanted.scope === 'system' && machine.read(PACKAGED_UNIT) !== null
+
+/**
+ * Checks that no package owns the service, because the package's scripts would not know a change.
+ * @param remedy what to do with the package
+ */
+function requireNoPackage(request: Asked, remedy: string): void {
+  if (isPackaged(request))
+    throw new StartError(
+      'failed',
+      `The service of the whole machine belongs to the package countersignd (${PACKAGED_UNIT}). Nothing was changed. ${remedy}`,
+    )
+}
+
 function requireRoot({ uid }: Host, scope: ServiceScope, verb: string): void {
   if (scope === 'system' && uid !== null && uid !== 0)
     throw new StartError(
@@ -188,6 +214,10 @@ ${SOCKET_HELP}`,
       async run(invocation) {
         const request = asked(invocation, machineOf)
         const { machine, platform, wanted } = request
+        requireNoPackage(
+          request,
+          'Upgrade the package instead. To start the service: sudo systemctl enable --now countersignd',
+        )
         requireRoot(machine, wanted.scope, 'install')
         const planned = planOf(request)
         const { definition } = planned
@@ -234,7 +264,8 @@ ${SCOPE_HELP}
       options: { ...SCOPES, purge: { type: 'boolean' }, yes: { type: 'boolean' } },
       args: [0, 0],
       async run(invocation) {
-        const { machine, platform, wanted } = asked(invocation, machineOf)
+        const request = asked(invocation, machineOf)
+        const { machine, platform, wanted } = request
         const { options, print, say } = invocation
         requireRoot(machine, wanted.scope, 'uninstall')
         const isPurge = options['purge'] === true
@@ -244,6 +275,12 @@ ${SCOPE_HELP}
           )
         const definition = definitionOf(platform, wanted)
         const { remainingFolder } = definition
+        // An older installation may be removed beside the package. The state is the package's then.
+        if (isPurge || machine.lstat(definition.file.path) === null)
+          requireNoPackage(
+            request,
+            'Remove the package instead: sudo apt remove countersignd. With its state: sudo apt purge countersignd',
+          )
         // Read the settings now, because they name the state folder and will be removed.
         const stateDir = isPurge
           ? await stateDirOf(machine, platform, definition)
@@ -282,13 +319,25 @@ ${SCOPE_HELP}`,
       options: SCOPES,
       args: [0, 0],
       async run(invocation) {
-        const { machine, platform, wanted } = asked(invocation, machineOf)
+        const request = asked(invocation, machineOf)
+        const { machine, platform, wanted } = request
         const definition = await askedThere(machine, platform, definitionOf(platform, wanted))
         for (const { words, remedy } of definition.demands)
           if ((await machine.run(words)).code !== 0) throw new StartError('failed', remedy)
-        const report = await reportOf(machine, definition)
+        const report = await reportOf(request, definition)
         invocation.print({ scope: wanted.scope, ...report }, linesOf(report))
         return report.running && report.healthy ? EXIT.ok : EXIT.failed
+      },
+    },
+    key: {
+      usage: '',
+      help: `
+Creates the key with which the secrets of the service of the whole machine are sealed, if there is none. The
+package of the program runs this command when it is installed.`,
+      args: [0, 0],
+      run({ io }) {
+        makeSealingKey(machineOf(io.env))
+        return Promise.resolve()
       },
     },
     print: {
@@ -337,6 +386,7 @@ export const {
   uninstall: serviceUninstall,
   status: serviceStatus,
   print: servicePrint,
+  key: serviceKey,
 } = serviceCommands(thisMachine, async (of, say) => {
   const { purge } = await import('./purge.ts')
   await purge(of, say)

@@ -103,11 +103,12 @@ LoadCredential=countersign-machine-key`
  */
 const FINAL = '2 3 6 7 12'
 
-const unit = (wanted: ServiceSettings) => {
+/** @param head the first lines of the unit, up to its description */
+const unit = (wanted: ServiceSettings, head: string) => {
   const isSystem = wanted.scope === 'system'
   // After exit code 8, systemd restarts the user unit: the user may unlock the keychain later.
   const final = isSystem ? `${FINAL} 8` : FINAL
-  return `# Written by "countersignd service install". Make changes in a drop-in: systemctl${isSystem ? '' : ' --user'} edit countersignd
+  return `${head}
 [Unit]
 Description=${TITLE}
 ${isSystem ? 'After=network.target\n' : ''}StartLimitIntervalSec=300
@@ -194,6 +195,16 @@ Persistent=yes
 WantedBy=timers.target
 `
 
+/** The program of the Debian package. */
+export const PACKAGED_PROGRAM = '/usr/bin/countersignd'
+
+/** Returns the system unit of the Debian package. */
+export const packagedUnit = (): string =>
+  unit(
+    { scope: 'system', program: [PACKAGED_PROGRAM], home: '/root', uid: 0, env: {}, socket: null },
+    '# From the package countersignd. Make changes in a drop-in: systemctl edit countersignd',
+  ).replace('[Unit]\n', '[Unit]\nDocumentation=man:countersignd.service(8) man:countersignd(1)\n')
+
 /**
  * Returns the unit of the socket, which exists also while the daemon does not run.
  *
@@ -268,7 +279,13 @@ export function systemd(wanted: ServiceSettings): Definition {
   })
   return {
     name: UNIT,
-    file: fileOf(UNIT, unit(wanted)),
+    file: fileOf(
+      UNIT,
+      unit(
+        wanted,
+        `# Written by "countersignd service install". Make changes in a drop-in: systemctl${isSystem ? '' : ' --user'} edit countersignd`,
+      ),
+    ),
     socket: wanted.socket === null ? null : socketOf(wanted.socket.group),
     mark: `ExecStart=${commandLine(program, 'serve')}`,
     demands: [

@@ -11,7 +11,7 @@ import type { Purge } from '../../../src/cli/service/uninstall.ts'
 import { readConfig } from '../../../src/config/config.ts'
 import { type Wish, fakeMachine, refusal } from './fake-machine.ts'
 
-type Verb = 'install' | 'uninstall' | 'status' | 'print'
+type Verb = 'install' | 'uninstall' | 'status' | 'print' | 'key'
 
 /** Runs a command as `run.ts` does; returns the error that it throws. */
 async function call(machine: Host, verb: Verb, options: Record<string, string | boolean> = {}) {
@@ -717,5 +717,65 @@ describe('service print', () => {
   it('names the known systems', async () => {
     const { error } = await call(fakeMachine().machine, 'print', { platform: 'plan9' })
     assert.match(String(error?.message), /--platform must be one of: linux, darwin, win32/)
+  })
+})
+
+describe('a service from the package', () => {
+  const PACKAGED = '/usr/lib/systemd/system/countersignd.service'
+  const FROM_PACKAGE = {
+    [PACKAGED]: '[Service]\nExecStart=/usr/bin/countersignd serve\n',
+    [KEY]: 'k',
+  }
+
+  for (const [verb, options] of [
+    ['install', {}],
+    ['uninstall', {}],
+    ['uninstall', { purge: true, yes: true }],
+  ] as const)
+    it(`is not changed by ${verb} ${Object.keys(options).join(' ')}`, async () => {
+      const { machine, deeds } = fakeMachine({ files: FROM_PACKAGE })
+      const { error, purged } = await call(machine, verb, options)
+      assert.match(
+        String(error?.message),
+        /belongs to the package countersignd .* Nothing was changed/,
+      )
+      assert.deepEqual([deeds, purged], [[], []])
+    })
+
+  it('takes over from an older installation, which keeps the state', async () => {
+    const { machine, files } = fakeMachine({ files: { ...OLDER, ...FROM_PACKAGE } })
+    assert.ifError((await call(machine, 'uninstall')).error)
+    assert.deepEqual([...files.keys()].toSorted(), [KEY, PACKAGED].toSorted())
+    const { error } = await call(machine, 'uninstall', { purge: true, yes: true })
+    assert.match(String(error?.message), /apt purge countersignd/)
+  })
+
+  it('is reported by status, which asks its daemon', async () => {
+    const { machine, deeds } = fakeMachine({
+      files: FROM_PACKAGE,
+      answer: (line) =>
+        line.includes('ActiveState')
+          ? { code: 0, out: 'ActiveState=active\nUnitFileState=enabled\n', err: '' }
+          : undefined,
+    })
+    const { code, out } = await call(machine, 'status')
+    assert.equal(code, 0)
+    assert.match(out, new RegExp(PACKAGED))
+    assert(deeds.includes('/usr/bin/countersignd health'))
+  })
+
+  it("leaves a user's service alone", async () => {
+    const { machine } = fakeMachine({ uid: 1000, home: '/home/anna', files: FROM_PACKAGE })
+    assert.ifError((await call(machine, 'install')).error)
+  })
+
+  it('gets a key that only root can read, once', async () => {
+    const { machine, files } = fakeMachine()
+    assert.ifError((await call(machine, 'key')).error)
+    const { content, mode } = files.get(KEY)!
+    assert.match(Buffer.from(content).toString(), /^[0-9a-f]{64}\n$/)
+    assert.equal(mode, 0o600)
+    await call(machine, 'key')
+    assert.equal(files.get(KEY)?.content, content)
   })
 })
