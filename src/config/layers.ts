@@ -15,7 +15,7 @@ import {
   readSettingsFile,
   systemSettingsFile,
 } from './settings-files.ts'
-import { NAMED_SERVER, SETTINGS } from './settings.ts'
+import { NAMED_SERVER, SETTING_NAMES } from './setting-names.ts'
 import { type ConfigPlatform, type Env, configFault, pathOn, read } from './values.ts'
 
 export interface Layers {
@@ -30,7 +30,7 @@ export interface Layers {
 }
 
 /** The names of all settings with a fixed name. */
-const KNOWN = SETTINGS.map(({ name }) => name).filter((name) => name !== NAMED_SERVER)
+const KNOWN = SETTING_NAMES.filter((name) => name !== NAMED_SERVER)
 
 /**
  * Returns the error for an unknown setting, which must be a mistake; null for a known one.

@@ -16,7 +16,7 @@ import {
 import { dirname } from 'node:path'
 import { StartError } from '../errors.ts'
 import { environmentLines } from './environment-file.ts'
-import { SETTINGS } from './settings.ts'
+import { SECRET_SETTINGS } from './setting-names.ts'
 import { type ConfigPlatform, type Env, configFault, pathOn, read } from './values.ts'
 
 /** The name of both files. */
@@ -45,8 +45,6 @@ export interface SettingsFile {
   readonly others: readonly string[]
   readonly faults: readonly StartError[]
 }
-
-const SECRETS = SETTINGS.filter(({ isSecret }) => isSecret === true).map(({ name }) => name)
 
 /** Returns the path of the file for all users of the machine. */
 export function systemSettingsFile(env: Env, os: ConfigPlatform): string {
@@ -146,7 +144,7 @@ function faultsOf(
 /** Returns the error if other users can read a secret in a file; null if they cannot. */
 function exposed(path: string, { stat }: Opened, names: Iterable<string>): StartError | null {
   if (process.geteuid === undefined || (stat.mode & 0o004) === 0) return null
-  const secret = [...names].find((name) => SECRETS.includes(name))
+  const secret = [...names].find((name) => SECRET_SETTINGS.includes(name))
   return secret === undefined
     ? null
     : configFault(

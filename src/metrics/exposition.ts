@@ -6,6 +6,7 @@
 import type { Metric, PrometheusContentType } from 'prom-client'
 import { VERSION } from '../runtime/version.ts'
 import { METRICS, METRICS_TYPES } from './catalogue.ts'
+import { METRIC_HELP } from './help.ts'
 import type { Counter, Gauge, Histogram } from './instruments.ts'
 import { takeDelays } from './process.ts'
 
@@ -69,11 +70,12 @@ export async function exposition(
   const registry = new Registry()
   registry.setContentType(type as PrometheusContentType)
   takeDelays()
-  for (const instrument of Object.values(METRICS) as readonly Instrument[]) {
-    const { name, help, type: kind } = instrument
-    const written: Written = { name, help, type: kind, values: valuesOf(instrument) }
+  for (const key of Object.keys(METRICS) as (keyof typeof METRICS)[]) {
+    const instrument = METRICS[key] as Instrument
+    const { name, type: kind } = instrument
+    const written = { name, help: METRIC_HELP[key], type: kind, values: valuesOf(instrument) }
     // The library changes the name of a counter for OpenMetrics, and reads it here again.
-    const own = { ...written, get: async () => own }
+    const own: Written & { get(): Promise<Written> } = { ...written, get: async () => own }
     registry.registerMetric(own as unknown as Metric)
   }
   return { type, body: await registry.metrics() }

@@ -1,6 +1,6 @@
 /**
- * Counters, histograms and gauges. Counting is an addition to a number in memory. Names, help and
- * texts are only needed when the metrics are read (`exposition.ts`).
+ * Counters, histograms and gauges. Counting is an addition to a number in memory. Texts are
+ * only needed when the metrics are read (`exposition.ts`).
  *
  * A label has a fixed set of values, or its values are texts of the program, such as the paths of
  * its routes. So no caller can add series.
@@ -16,7 +16,6 @@ type ValuesOf<L extends Labels> = {
 interface Described<L extends Labels> {
   /** The name, without the suffixes that the format adds to the names of samples. */
   readonly name: string
-  readonly help: string
   readonly labels: L
 }
 
@@ -48,16 +47,14 @@ const keysOf = (labels: Labels): Key[] =>
 /** The series of a family. They are created when they are first used. */
 class Family<L extends Labels, Series> {
   readonly name: string
-  readonly help: string
   readonly labels: readonly string[]
   /** The values of each label. */
   readonly values: L
   private readonly found = new Map<string, { readonly key: Key; readonly series: Series }>()
   private readonly make: () => Series
 
-  constructor({ name, help, labels }: Described<L>, make: () => Series) {
+  constructor({ name, labels }: Described<L>, make: () => Series) {
     this.name = name
-    this.help = help
     this.labels = Object.keys(labels)
     this.values = labels
     this.make = make
@@ -121,7 +118,6 @@ function readOrNothing<L extends Labels>(reader: GaugeReader<L>): ReturnType<Gau
 export class Gauge<L extends Labels = Labels> {
   readonly type: 'gauge' | 'counter'
   readonly name: string
-  readonly help: string
   readonly labels: readonly string[]
   /** The values of each label. */
   readonly values: L
@@ -129,10 +125,9 @@ export class Gauge<L extends Labels = Labels> {
 
   /** @param described `type`: `counter` if the number only grows */
   constructor(described: Described<L> & { readonly type?: 'counter' }) {
-    const { name, help, labels, type = 'gauge' } = described
+    const { name, labels, type = 'gauge' } = described
     this.type = type
     this.name = name
-    this.help = help
     this.labels = Object.keys(labels)
     this.values = labels
   }

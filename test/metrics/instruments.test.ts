@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { METRICS } from '../../src/metrics/catalogue.ts'
 import { Counter, Gauge, Histogram } from '../../src/metrics/instruments.ts'
 
-const described = { name: 'x_total', help: 'X.' }
+const described = { name: 'x_total' }
 
 test('a family with few possible series has them all from the start', () => {
   const counter = new Counter({ ...described, labels: { a: ['1', '2'], b: ['x', 'y'] } })

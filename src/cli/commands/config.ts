@@ -1,7 +1,8 @@
 /** `config show`: the settings, their values, and where each of them is set. */
 import { ENVIRONMENT_URL } from '../../config/accounts.ts'
 import { type ConfigSurvey, surveyConfig } from '../../config/config.ts'
-import { NAMED_SERVER, SETTINGS, type Setting } from '../../config/settings.ts'
+import { NAMED_SERVER } from '../../config/setting-names.ts'
+import { SETTINGS, type Setting } from '../../config/settings.ts'
 import { type InstanceFolders, isForSystem } from '../system-instance.ts'
 import { EXIT } from '../../errors.ts'
 import type { Command } from '../command.ts'
@@ -23,14 +24,14 @@ const namedServers = ({ values }: ConfigSurvey): Setting[] =>
   Object.keys(values)
     .filter((name) => ENVIRONMENT_URL.test(name))
     .toSorted()
-    .map((name) => ({ name, byDefault: null, meaning: '' }))
+    .map((name) => ({ name, byDefault: null, meaning: '', isSecret: false }))
 
 /**
  * Whether a value is not shown: the setting is a secret, the value looks like a URL with a
  * password, or a secret stands where the path of its file should.
  */
 const isHidden = ({ name, isSecret }: Setting, value: string): boolean =>
-  isSecret === true ||
+  isSecret ||
   /:\/\/[^/]*@/.test(value) ||
   (name.endsWith('_FILE') && !/^([/\\]|[A-Za-z]:)/.test(value))
 
@@ -93,8 +94,7 @@ state folder, and one for all users of the machine. The environment comes first,
 If a setting is wrong, the exit code is 3, and standard error has every fault.`,
   examples: {
     'config show': 'show all settings',
-    'config show --json | jq -r \'.settings[] | select(.source == "file") | .name\'':
-      'list the settings that come from files',
+    'config show --json': 'print the settings and their files for a script',
   },
   args: [0, 0],
   async run({ io, print, say }) {

@@ -1,0 +1,47 @@
+/** The texts that explain the metrics. Only the first scrape loads them. */
+import type { METRICS } from './catalogue.ts'
+
+export const METRIC_HELP: Readonly<Record<keyof typeof METRICS, string>> = {
+  build: 'The version of the program, and of Node. The value is 1.',
+  dependencies: 'Whether a dependency of GET /health/ready is usable: 1, or 0.',
+  requests: 'Requests by route and status. The route "none" stands for all paths without a route.',
+  requestDuration:
+    'Time from the headers of a request to its answer; for a stream, to its beginning.',
+  requestErrors: 'Requests that were answered with an error, by its code.',
+  guardRefusals:
+    'Requests that the guard rejected before their route was looked up, by code of the error.',
+  connections: 'Open TCP connections.',
+  streams: 'Answers that last until one side closes them, by route.',
+  queryDuration: 'Time of the statements of the account database, with the waits for locks.',
+  queryFailures: 'Statements of the account database that failed.',
+  commitDuration:
+    'Time of commits to the databases of the state folder, until they are on the disk.',
+  pool: 'Connections of the pool to PostgreSQL.',
+  poolSize: 'The maximum number of connections of the pool to PostgreSQL.',
+  poolWaiting: 'Requests that wait for a connection of the pool to PostgreSQL.',
+  syncs: 'Syncs with the account server, by what caused them.',
+  syncDuration: 'Time of syncs with the account server.',
+  lastSync: 'When the last successful sync ended, Unix time. Absent before the first one.',
+  hintStream: 'Whether changes arrive from the account server by a stream: 1, or 0.',
+  waiting: 'What the next sync hands over to the account server.',
+  verifications: 'Checks of words in the verification log of this device, by outcome.',
+  mails: 'Mails: accepted by the relay or written to a file, refused by the relay, or failed.',
+  mailsWaiting: 'Mails that are being sent, or wait for those before them.',
+  jobs: 'Runs of scheduled jobs of the account server in this process.',
+  jobDuration: 'Time of runs of scheduled jobs.',
+  lastJob: 'When the last successful run of a job in this process ended, Unix time.',
+  webhookAttempts: 'Attempts to deliver an event to a webhook.',
+  webhookDuration: 'Time of attempts to deliver an event to a webhook.',
+  webhooks: 'Webhooks by state. Failing ones are active, and their last attempt failed.',
+  keychain: 'Where the secrets are: os is the keychain of the system, file is the sealed file.',
+  keychainCalls: 'Operations of the keychain.',
+  cpu: 'Processor time that the process used, in user and in system mode.',
+  startTime: 'When the process started, Unix time.',
+  residentMemory: 'Resident memory of the process.',
+  openFiles: 'Open file descriptors.',
+  mostFiles: 'The maximum number of open file descriptors.',
+  heapUsed: 'Memory of objects of the program.',
+  delayMedian: 'Median of the delays of the event loop since the previous scrape.',
+  delayHigh: '99th percentile of the delays of the event loop since the previous scrape.',
+  delayMost: 'Longest delay of the event loop since the previous scrape.',
+}
