@@ -42,6 +42,25 @@ async function mainJob({ must: ask }: Machine, prefix: readonly string[] = []): 
   assert.match(await ask([...prefix, 'countersignd', 'verify', ...words]), /^Verified/)
 }
 
+const SOCKET = '/run/countersign/api.sock'
+const SOCKET_ACCESS = '660 countersign:countersign'
+const BACKUPS = '/srv/backups'
+const BACKUP_UNIT = 'countersignd-backup-*.timer'
+
+/** Lets systemd make a scheduled backup now, and checks it. */
+async function scheduledBackup({ must: ask }: Machine): Promise<void> {
+  await ask(['mkdir', BACKUPS])
+  const schedule = `countersignd backup --schedule 03:00 --to ${BACKUPS} --keep 2 --passphrase-fd 0`
+  await ask(['sh', '-c', `echo 'seven words for the backup of this machine' | ${schedule}`])
+  const listed = await ask(['systemctl', 'list-timers', '--no-legend', '--all', BACKUP_UNIT])
+  const [, unit] = /(countersignd-backup-\S+)\.timer/.exec(listed) ?? []
+  await ask(['systemctl', 'start', `${unit}.service`])
+  const [name] = (await ask(['ls', BACKUPS])).trim().split('\n')
+  const test = `countersignd restore ${BACKUPS}/${name} --test --passphrase-fd 0`
+  await ask(['sh', '-c', `echo 'seven words for the backup of this machine' | ${test}`])
+  await ask(['rm', '-r', BACKUPS])
+}
+
 const accountOf = async ({ must: ask }: Machine) =>
   (JSON.parse(await ask(['countersignd', 'whoami', '--json'])) as { user: { id: string } }).user.id
 
@@ -84,14 +103,18 @@ async function onComputer(machine: Machine, { older, newer }: Packages, say: Say
 
   // Settings of the operator survive an upgrade, and apply after it.
   const settings = (await machine.must(['cat', '/var/lib/dpkg/info/countersignd.conffiles'])).trim()
-  await machine.must(['sh', '-c', `echo SVC_LOG_LEVEL=debug >> ${settings}`])
+  const lines = `SVC_LOG_LEVEL=debug\nSVC_HTTP_SOCKET=${SOCKET}\nSVC_HTTP_SOCKET_GROUP=countersign\n`
+  await machine.must(['sh', '-c', `printf '${lines}' >> ${settings}`])
   await machine.must(['dpkg', '-i', '--force-confold', give(machine, newer)])
   const next = await property(machine, 'MainPID')
   assert.notEqual(next, pid)
   assert.match(await machine.must(['cat', `/proc/${next}/environ`]), /\0SVC_LOG_LEVEL=debug(\0|$)/)
   assert.equal(await accountOf(machine), account)
   await mainJob(machine)
+  assert.equal((await machine.must(['stat', '-c', '%a %U:%G', SOCKET])).trim(), SOCKET_ACCESS)
   say('upgraded: restarted, with the same account and settings')
+  await scheduledBackup(machine)
+  say('scheduled: the unit of the timer makes a backup that can be restored')
 
   // Without its state, the command line would name no account.
   const refused = await machine.run(['countersignd', 'service', 'uninstall', '--purge', '--yes'])

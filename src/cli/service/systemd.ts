@@ -169,6 +169,8 @@ export function backupUnit(wanted: TimerSettings): string {
   return `# Written by "countersignd backup --schedule"
 [Unit]
 Description=Countersign: a backup of this device
+# After the program was removed, the timer does nothing until it is installed again.
+ConditionFileIsExecutable=${program[0]!.replaceAll('%', '%%')}
 RequiresMountsFor=${listed(folder)}
 After=countersignd.service
 

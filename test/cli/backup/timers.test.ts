@@ -36,6 +36,7 @@ describe('the timers of systemd', () => {
     assert.match(timer!, /^OnCalendar=\*-\*-\* 03:05:00$/m)
     assert.match(timer!, /^Persistent=yes$/m)
     assert.match(service!, /^RequiresMountsFor=\/mnt\/backup$/m)
+    assert.match(service!, /^ConditionFileIsExecutable=\/usr\/local\/bin\/countersignd$/m)
     assert.match(service!, /^ExecStart=\/usr\/local\/bin\/countersignd backup --scheduled$/m)
     assert.match(service!, /^Environment=SVC_STATE_DIR=\/srv\/state$/m)
     assert.match(service!, /^ReadWritePaths=\/mnt\/backup$/m)
