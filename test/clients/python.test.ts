@@ -180,9 +180,12 @@ async function askName(of: Random, to: Comparison) {
   to.add({ ask: 'name', name, others }, { accept: true, value })
 }
 
-/** Returns a random text without characters that no version of Unicode defines yet. */
+/**
+ * Returns a random text without characters that no version of Unicode defines yet. They are replaced
+ * and not removed, because surrogates on both sides of one could then form another one.
+ */
 const definedText = (of: Random, most: number): string =>
-  randomText(of, most).replace(/\p{Cn}/gu, '')
+  randomText(of, most).replace(/\p{Cn}/gu, 'x')
 
 const keysOf = (of: Random) => ({ sign: of.bytes(32), sealHash: of.bytes(32), auth: of.bytes(32) })
 const hexKeys = ({ sign: signing, sealHash, auth }: ReturnType<typeof keysOf>) => ({

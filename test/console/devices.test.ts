@@ -32,6 +32,8 @@ test('devices in the console', { skip }, async (t) => {
 
   await t.test('the own device is first, and the way to another one has its commands', async () => {
     await row(page, 'This device').getByText('Signed in').waitFor()
+    // The address of the account is read after the page is shown.
+    await page.locator('.steps code', { hasText: ann.email }).waitFor()
     const commands = await page.locator('.steps code').allTextContents()
     assert.deepEqual(commands, [
       `export SVC_BACKEND_URL=${server.accountAddress}`,

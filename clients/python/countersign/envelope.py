@@ -12,11 +12,11 @@ from .ids import CONNECTION, DEVICE, id_bytes
 from .members import Form, Read, an_id, count, octets, structure, values, version
 from .refused import Refused, need
 from .seal_key import ENCAPSULATED_BYTES, expand
-from .strict_json import parse_json
+from .strict_json import LARGEST, parse_json
 
 _SUITE = 1
 _FORMS: dict[str, Form] = {
-    "suite": count(),
+    "suite": count(least=-LARGEST),
     "connection": an_id(CONNECTION),
     "epoch": count(2**32 - 1),
     "epoch_head": octets(32),

@@ -51,7 +51,7 @@ ${PASSPHRASE_HELP} (default: you type it twice)`,
   examples: {
     'backup countersign.backup': 'ask for a passphrase, and write the backup',
     'backup --schedule 03:00 --to /mnt/backup --keep 14': 'every night; ask for a passphrase',
-    'backup countersign.backup --passphrase-fd 3 3< FILE': 'in a script',
+    'backup countersign.backup --passphrase-fd 3': 'read the passphrase from an open descriptor',
   },
   options: {
     schedule: { type: 'string' },

@@ -32,16 +32,19 @@ function mailNow(): Dependency {
   return { service: 'mail', status: 'degraded', message: 'The last mail could not be sent.' }
 }
 
-const notReady = (message: string, dependencies: readonly Dependency[]) =>
-  new AppError('backend_unavailable', message, { details: { dependencies } })
+const notReady = (message: string, dependencies: readonly Dependency[], cause?: unknown) =>
+  new AppError('backend_unavailable', message, { details: { dependencies }, cause })
 
 export const siteHealth = (context: ServiceContext): Open['siteHealth'] => {
   const { db, version, started, now, isDraining, signal } = context
+  /** Why the database was down when it was last examined, for the log. */
+  let databaseFault: unknown
   async function databaseNow(): Promise<Dependency> {
     try {
       await soon(db.selectFrom('receipt_key').select('id').executeTakeFirst())
       return active('database', 'The database answers.')
-    } catch {
+    } catch (error) {
+      databaseFault = error
       return { service: 'database', status: 'down', message: 'The database does not answer.' }
     }
   }
@@ -59,7 +62,7 @@ export const siteHealth = (context: ServiceContext): Open['siteHealth'] => {
       if (isDraining())
         throw notReady('This server is about to stop. Send requests to another server.', found)
       if (found.some(({ status }) => status === 'down'))
-        throw notReady('The database does not answer.', found)
+        throw notReady('The database does not answer.', found, databaseFault)
       return { name: 'Countersign account server', ...(await read()), dependencies: [...found] }
     },
   }

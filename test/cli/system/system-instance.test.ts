@@ -47,7 +47,7 @@ describe('the service of the whole machine', { skip }, () => {
     >
     assert.equal(address, service.address)
     assert(Number.isSafeInteger(pid))
-    assert.deepEqual(Object.keys(more).toSorted(), ['stateVersion', 'version'])
+    assert.deepEqual(Object.keys(more).toSorted(), ['socket', 'stateVersion', 'version'])
     assert.equal(statSync(path).mode & 0o777, 0o644)
     assert.deepEqual(readdirSync(site.system.runtime), ['countersignd.json'])
   })
