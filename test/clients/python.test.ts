@@ -181,8 +181,8 @@ async function askName(of: Random, to: Comparison) {
 }
 
 /**
- * Returns a random text without characters that no version of Unicode defines yet. They are replaced
- * and not removed, because surrogates on both sides of one could then form another one.
+ * Returns a random text without characters that no version of Unicode defines yet. They are
+ * replaced and not removed, because surrogates on both sides of one could then form another one.
  */
 const definedText = (of: Random, most: number): string =>
   randomText(of, most).replace(/\p{Cn}/gu, 'x')
