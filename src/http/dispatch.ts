@@ -383,39 +383,26 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
     return shown ?? answer
   }
 
-  /**
-   * Returns the row of a request; null if there is none.
-   * @param found the row, if the dispatcher has already found it
-   */
-  function rowOf({ method, segments }: Request, found: RouteMatch<Row> | null): Row | null {
-    const match = found ?? router.find(method, segments)
+  /** Returns the row of a request that failed before its row was found; null if there is none. */
+  function rowOf({ method, segments }: Request): Row | null {
+    const match = router.find(method, segments)
     return match !== null && 'value' in match ? match.value : null
   }
 
-  /**
-   * Passes the outcome of a request to the gate, if the gate records outcomes.
-   * @param found the row; null if the request failed before the row was found
-   */
-  function record(
-    request: Request,
-    caller: Caller | null,
-    found: RouteMatch<Row> | null,
-    came: Came,
-  ): void {
+  /** Passes the outcome of a request to the gate, if the gate records outcomes. */
+  function record(request: Request, caller: Caller | null, row: Row | null, came: Came): void {
     if (gate.record === undefined) return
     gate.record({
       request,
       callerId: caller === null ? null : (gate.callerId?.(caller) ?? null),
-      route: rowOf(request, found)?.name ?? null,
+      route: row?.name ?? null,
       ...came,
     })
   }
 
   /** Publishes an error of a row on the diagnostics channel, if the channel has subscribers. */
-  function publish(request: Request, found: RouteMatch<Row> | null, code: ErrorCode): void {
-    if (!rowFailures.hasSubscribers) return
-    const row = rowOf(request, found)
-    if (row === null) return
+  function publish(row: Row | null, code: ErrorCode): void {
+    if (row === null || !rowFailures.hasSubscribers) return
     const failure: RowFailure = { table, route: row.route, need: needOf(row.route), code }
     rowFailures.publish(failure)
   }
@@ -427,24 +414,26 @@ export function newDispatch<Caller extends { readonly scope: AccessLevel }>(
   async function dispatch(request: Request): Promise<DispatchResult> {
     const { method, segments } = request
     let caller: Caller | null = null
-    let found: RouteMatch<Row> | null = null
+    let row: Row | null = null
     let answer: DispatchResult
     try {
       const need = gate.need(method, segments)
       const known = identify(request, need)
       caller = known instanceof Promise ? await known : known
       if (caller !== null) requireScope(caller.scope, need as AccessLevel, method, segments)
-      found = find(request)
-      request.routeName = found.value.name
+      const found = find(request)
+      row = found.value
+      request.routeName = row.name
       answer = await answerTo(request, found, caller)
     } catch (error) {
-      request.routeName ??= rowOf(request, found)?.name ?? null
+      row ??= rowOf(request)
+      request.routeName = row?.name ?? null
       const came = failed(error)
-      record(request, caller, found, came)
-      publish(request, found, came.error)
+      record(request, caller, row, came)
+      publish(row, came.error)
       throw error
     }
-    record(request, caller, found, succeeded(answer))
+    record(request, caller, row, succeeded(answer))
     return answer
   }
 
