@@ -11,9 +11,9 @@ import {
   type ConfigPlatform,
   configFault,
   isPrivateUrl,
-  pathOn,
   read,
   wrong,
+  secretPath,
 } from './values.ts'
 
 export interface AssistantConfig {
@@ -31,7 +31,7 @@ export interface AssistantConfig {
  */
 export function assistantConfig(env: Env, os: ConfigPlatform): AssistantConfig | null {
   const url = baseUrl(env)
-  const of = { keyFile: keyFile(env, os), model: model(env) }
+  const of = { keyFile: secretPath(env, 'SVC_ASSISTANT_KEY_FILE', 'key', os), model: model(env) }
   if (url !== null) return Object.freeze({ url, ...of })
   for (const name of ['SVC_ASSISTANT_KEY_FILE', 'SVC_ASSISTANT_MODEL'])
     if (read(env, name) !== null)
@@ -53,15 +53,6 @@ function baseUrl(env: Env): string | null {
         'belongs in the file that SVC_ASSISTANT_KEY_FILE names.',
     )
   return url.href.replace(/\/+$/, '')
-}
-
-function keyFile(env: Env, os: ConfigPlatform): string | null {
-  const value = read(env, 'SVC_ASSISTANT_KEY_FILE')
-  const path = pathOn(os)
-  if (value === null || path.isAbsolute(value)) return value && path.resolve(value)
-  throw configFault(
-    'SVC_ASSISTANT_KEY_FILE must be the absolute path of a file that holds the key. (Its value may be the key itself and is not shown.)',
-  )
 }
 
 function model(env: Env): string | null {

@@ -1,12 +1,11 @@
 /** The settings for the account server's database. Without PostgreSQL, most have no effect. */
-import { readFileSync } from 'node:fs'
 import {
   type ConfigPlatform,
   type Env,
   configFault,
   oneOfValues,
-  pathOn,
   read,
+  secretInFile,
   wholeNumber,
 } from './values.ts'
 
@@ -59,26 +58,14 @@ export function databaseConfig(env: Env): DatabaseConfig {
  */
 export function databaseUrl(env: Env, os: ConfigPlatform): string | null {
   const value = read(env, 'SVC_DATABASE_URL')
-  const file = read(env, 'SVC_DATABASE_URL_FILE')
-  if (file === null) return value === null ? null : checked(value, 'SVC_DATABASE_URL')
-  if (value !== null)
+  const isInFile = read(env, 'SVC_DATABASE_URL_FILE') !== null
+  if (value !== null && isInFile)
     throw configFault('SVC_DATABASE_URL and SVC_DATABASE_URL_FILE are both set. Unset one.')
-  if (!pathOn(os).isAbsolute(file))
-    throw configFault(
-      'SVC_DATABASE_URL_FILE must be the absolute path of a file that holds the URL. (Its value may be the URL itself and is not shown.)',
-    )
-  // The mode of the file is not checked, because container platforms make secrets readable for all
-  // users of the container.
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch (error) {
-    const { code = 'an unknown error' } = error as NodeJS.ErrnoException
-    throw configFault(
-      `The file that SVC_DATABASE_URL_FILE names cannot be read (${code}). Correct the path or the permissions of the file.`,
-    )
-  }
-  return checked(text.trim(), 'The content of the file that SVC_DATABASE_URL_FILE names')
+  if (value !== null) return checked(value, 'SVC_DATABASE_URL')
+  const text = secretInFile(env, 'SVC_DATABASE_URL_FILE', 'URL', os)
+  return text === null
+    ? null
+    : checked(text, 'The content of the file that SVC_DATABASE_URL_FILE names')
 }
 
 function checked(url: string, name: string): string {

@@ -1,6 +1,5 @@
 /** The settings for the metrics of an account server. */
-import { readFileSync } from 'node:fs'
-import { type ConfigPlatform, type Env, configFault, pathOn, port, read } from './values.ts'
+import { type ConfigPlatform, type Env, configFault, port, read, secretInFile } from './values.ts'
 
 /** A token as RFC 6750 section 2.1 allows it, which cannot be guessed. */
 const TOKEN = /^[A-Za-z0-9._~+/-]{16,512}=*$/
@@ -24,24 +23,8 @@ export function metricsConfig(env: Env, os: ConfigPlatform): MetricsConfig {
 }
 
 function metricsToken(env: Env, os: ConfigPlatform): string | null {
-  const file = read(env, 'SVC_METRICS_TOKEN_FILE')
-  if (file === null) return null
-  if (!pathOn(os).isAbsolute(file))
-    throw configFault(
-      'SVC_METRICS_TOKEN_FILE must be the absolute path of a file that holds a token. (Its value may be the token itself and is not shown.)',
-    )
-  // The mode of the file is not checked, because container platforms make secrets readable for all
-  // users of the container.
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    const { code = 'an unknown error' } = error as NodeJS.ErrnoException
-    throw configFault(
-      `The file that SVC_METRICS_TOKEN_FILE names cannot be read (${code}). Correct the path or the permissions of the file.`,
-    )
-  }
-  if (TOKEN.test(text)) return text
+  const text = secretInFile(env, 'SVC_METRICS_TOKEN_FILE', 'token', os)
+  if (text === null || TOKEN.test(text)) return text
   throw configFault(
     'The file that SVC_METRICS_TOKEN_FILE names must hold one token of 16 to 512 letters, digits and -._~+/ (it is not shown). Make one: openssl rand -hex 32',
   )

@@ -1,4 +1,5 @@
 /** Reads and validates single variables. No message shows a value that may be a secret. */
+import { readFileSync } from 'node:fs'
 import { isIPv4 } from 'node:net'
 import { posix, win32 } from 'node:path'
 import { StartError } from '../errors.ts'
@@ -121,6 +122,52 @@ export function file(env: Env, name: string, os: ConfigPlatform): string | null 
 export function absolute(name: string, value: string, path: typeof posix): string {
   if (!path.isAbsolute(value)) throw wrong(name, value, 'it must be an absolute path.')
   return path.resolve(value)
+}
+
+/**
+ * Returns the absolute path of a file that holds a secret; null if the variable is not set.
+ * @param what names the secret in messages, which never show the value: it may be the secret
+ * @throws StartError
+ */
+export function secretPath(
+  env: Env,
+  name: string,
+  what: string,
+  os: ConfigPlatform,
+): string | null {
+  const value = read(env, name)
+  const path = pathOn(os)
+  if (value === null || path.isAbsolute(value)) return value && path.resolve(value)
+  throw configFault(
+    `${name} must be the absolute path of a file that holds the ${what}. (Its value may be the ${what} itself and is not shown.)`,
+  )
+}
+
+/**
+ * Returns the secret in the file that a variable names, without surrounding white space; null if
+ * the variable is not set.
+ *
+ * The mode of the file is not checked, because container platforms make secrets readable for all
+ * users of the container.
+ * @param what as for `secretPath`
+ * @throws StartError
+ */
+export function secretInFile(
+  env: Env,
+  name: string,
+  what: string,
+  os: ConfigPlatform,
+): string | null {
+  const path = secretPath(env, name, what, os)
+  if (path === null) return null
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    const { code = 'an unknown error' } = error as NodeJS.ErrnoException
+    throw configFault(
+      `The file that ${name} names cannot be read (${code}). Correct the path or the permissions of the file.`,
+    )
+  }
 }
 
 /** Returns the host of a URL; an IPv6 address is without brackets. */
