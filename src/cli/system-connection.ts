@@ -11,6 +11,7 @@ import { local } from '../api/local/index.ts'
 import { rest } from '../api/rest/index.ts'
 import { rowsOf } from '../api/rows.ts'
 import { peerUid } from '../auth/peer.ts'
+import { socketAddress } from '../auth/proof.ts'
 import { restNeed } from '../auth/scopes.ts'
 import type { Outgoing } from '../api/client.ts'
 import { AppError, StartError } from '../errors.ts'
@@ -73,17 +74,24 @@ async function asRoot(
   return { ...(await connectProven(runtime, proof)), run: runtime, trusted: true }
 }
 
-/** Whether the peer of a connection to the service is the service. */
-const isOfService = ({ owner, socket: path }: SystemInstance, socket: Socket): boolean =>
-  // A Unix socket has no remote address.
-  socket.remoteAddress === undefined && path !== null
+/**
+ * Whether the peer of a connection to the service is the service.
+ * @param address that of the connection, as in proofs
+ */
+const isOfService = (
+  { owner, socket: path }: SystemInstance,
+  socket: Socket,
+  address: string,
+): boolean =>
+  path !== null && address === socketAddress(path)
     ? isServiceSocket(path, owner)
     : peerUid(socket) === owner
 
 async function asOther(instance: SystemInstance, token: string | null): Promise<DaemonConnection> {
   const connection = await connectProven(instance, {
     greeting: {},
-    isProven: ({ status }, socket) => status === 200 && isOfService(instance, socket),
+    isProven: ({ status }, socket, address) =>
+      status === 200 && isOfService(instance, socket, address),
     token,
     silent: silent(instance),
   })
