@@ -9,6 +9,7 @@ import { SYSTEM } from '../../config/config.ts'
 import { StartError } from '../../errors.ts'
 import {
   type Definition,
+  type ServiceFile,
   type ServiceState,
   type SocketDefinition,
   TITLE,
@@ -251,23 +252,36 @@ function standing({ out }: { readonly out: string }): ServiceState {
   }
 }
 
+type Place = Pick<ServiceSettings, 'scope' | 'home' | 'env'>
+
+/** Returns the folder of a user's settings (XDG Base Directory Specification). */
+const userSettings = ({ home, env }: Pick<Place, 'home' | 'env'>): string => {
+  const named = env['XDG_CONFIG_HOME']
+  return named?.startsWith('/') ? named : `${home}/.config`
+}
+
+/** Returns the folder of the units of a scope. */
+export const unitFolder = (place: Place): string =>
+  place.scope === 'system' ? '/etc/systemd/system' : `${userSettings(place)}/systemd/user`
+
+/** Returns a function that returns a command of systemctl(1) for a scope. */
+export const systemctlFor =
+  (scope: ServiceSettings['scope']) =>
+  (...words: string[]): CommandWords =>
+    scope === 'system' ? ['systemctl', ...words] : ['systemctl', '--user', ...words]
+
 /** Returns the unit for a scope, and the commands of systemctl(1). */
 export function systemd(wanted: ServiceSettings): Definition {
-  const { scope, home, env, program } = wanted
+  const { scope, program } = wanted
   const isSystem = scope === 'system'
-  const settings = env['XDG_CONFIG_HOME']?.startsWith('/')
-    ? env['XDG_CONFIG_HOME']
-    : `${home}/.config`
-  const remainingFolder = isSystem ? SYSTEM_SETTINGS : `${settings}/countersign`
-  const systemctl = (...words: string[]): CommandWords =>
-    isSystem ? ['systemctl', ...words] : ['systemctl', '--user', ...words]
-  const fileOf = (name: string, content: string) =>
-    ({
-      path: isSystem ? `/etc/systemd/system/${name}` : `${settings}/systemd/user/${name}`,
-      content,
-      mode: 0o644,
-      encoding: 'utf8',
-    }) as const
+  const remainingFolder = isSystem ? SYSTEM_SETTINGS : `${userSettings(wanted)}/countersign`
+  const systemctl = systemctlFor(scope)
+  const fileOf = (name: string, content: string): ServiceFile => ({
+    path: `${unitFolder(wanted)}/${name}`,
+    content,
+    mode: 0o644,
+    encoding: 'utf8',
+  })
   const socketOf = (group: string | null): SocketDefinition => ({
     file: fileOf(SOCKET_UNIT, socketUnit(isSystem, group)),
     start: [

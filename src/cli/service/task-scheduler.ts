@@ -31,39 +31,66 @@ export function argument(text: string): string {
 const userOf = ({ env }: Omit<ServiceSettings, 'socket'>) =>
   `${env['USERDOMAIN'] ?? env['COMPUTERNAME'] ?? '.'}\\${env['USERNAME'] ?? 'user'}`
 
-function task(wanted: Omit<ServiceSettings, 'socket'>): string {
-  const isSystem = wanted.scope === 'system'
-  const user = escaped(userOf(wanted))
-  const [program, ...words] = [...wanted.program, 'serve']
-  // A console without a window. Otherwise the user would see a window while the daemon is running.
-  const [command, ...args] = isSystem
-    ? [program, ...words]
-    : ['%SystemRoot%\\System32\\conhost.exe', '--headless', program, ...words]
+/** Returns the principal of a task that runs as the user, while the user is signed in. */
+const asUser = (wanted: Omit<ServiceSettings, 'socket'>) =>
+  `      <UserId>${escaped(userOf(wanted))}</UserId>\n      <LogonType>InteractiveToken</LogonType>`
+
+/** Returns a command that runs in a console without a window, which the user would see. */
+const withoutWindow = (words: readonly string[]): readonly [string, ...string[]] => [
+  '%SystemRoot%\\System32\\conhost.exe',
+  '--headless',
+  ...words,
+]
+
+/** Returns a task; the parts of it are lines of XML, except the command, and the description. */
+const taskOf = (of: {
+  readonly description: string
+  /** Further elements after the description. */
+  readonly about?: string
+  readonly trigger: string
+  readonly principal: string
+  readonly settings: string
+  readonly command: readonly [string, ...string[]]
+}) => {
+  const [command, ...args] = of.command
   return `<?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
   <RegistrationInfo>
-    <Description>${escaped(TITLE)}</Description>
-    <URI>\\${TASK}</URI>
-  </RegistrationInfo>
+    <Description>${escaped(of.description)}</Description>
+${of.about ?? ''}  </RegistrationInfo>
   <Triggers>
-${
-  isSystem
-    ? '    <BootTrigger>\n      <Enabled>true</Enabled>\n    </BootTrigger>'
-    : `    <LogonTrigger>\n      <Enabled>true</Enabled>\n      <UserId>${user}</UserId>\n    </LogonTrigger>`
-}
+${of.trigger}
   </Triggers>
   <Principals>
     <Principal id="Author">
-${
-  isSystem
-    ? `      <UserId>${LOCAL_SERVICE}</UserId>`
-    : `      <UserId>${user}</UserId>\n      <LogonType>InteractiveToken</LogonType>`
-}
+${of.principal}
       <RunLevel>LeastPrivilege</RunLevel>
     </Principal>
   </Principals>
   <Settings>
-    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+${of.settings}
+  </Settings>
+  <Actions Context="Author">
+    <Exec>
+      <Command>${escaped(command)}</Command>
+      <Arguments>${escaped(args.map(argument).join(' '))}</Arguments>
+    </Exec>
+  </Actions>
+</Task>
+`.replaceAll('\n', '\r\n')
+}
+
+function task(wanted: Omit<ServiceSettings, 'socket'>): string {
+  const isSystem = wanted.scope === 'system'
+  const words: readonly [string, ...string[]] = [...wanted.program, 'serve']
+  return taskOf({
+    description: TITLE,
+    about: `    <URI>\\${TASK}</URI>\n`,
+    trigger: isSystem
+      ? '    <BootTrigger>\n      <Enabled>true</Enabled>\n    </BootTrigger>'
+      : `    <LogonTrigger>\n      <Enabled>true</Enabled>\n      <UserId>${escaped(userOf(wanted))}</UserId>\n    </LogonTrigger>`,
+    principal: isSystem ? `      <UserId>${LOCAL_SERVICE}</UserId>` : asUser(wanted),
+    settings: `    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
     <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
     <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
     <AllowHardTerminate>true</AllowHardTerminate>
@@ -83,61 +110,32 @@ ${
     <RestartOnFailure>
       <Interval>PT1M</Interval>
       <Count>10</Count>
-    </RestartOnFailure>
-  </Settings>
-  <Actions Context="Author">
-    <Exec>
-      <Command>${escaped(command)}</Command>
-      <Arguments>${escaped(args.map(argument).join(' '))}</Arguments>
-    </Exec>
-  </Actions>
-</Task>
-`.replaceAll('\n', '\r\n')
+    </RestartOnFailure>`,
+    command: isSystem ? words : withoutWindow(words),
+  })
 }
 
 /** Returns the task of a command that runs once a day as the user, and after a missed run. */
-export function dailyTask(wanted: TimerSettings): string {
-  const { program, at } = wanted
-  const [command, ...args] = [...program, ...SCHEDULED]
-  return `<?xml version="1.0" encoding="UTF-16"?>
-<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
-  <RegistrationInfo>
-    <Description>Countersign: a daily backup of this device</Description>
-  </RegistrationInfo>
-  <Triggers>
-    <CalendarTrigger>
-      <StartBoundary>2026-01-01T${at}:00</StartBoundary>
+export const dailyTask = (wanted: TimerSettings): string =>
+  taskOf({
+    description: 'Countersign: a daily backup of this device',
+    trigger: `    <CalendarTrigger>
+      <StartBoundary>2026-01-01T${wanted.at}:00</StartBoundary>
       <Enabled>true</Enabled>
       <ScheduleByDay>
         <DaysInterval>1</DaysInterval>
       </ScheduleByDay>
-    </CalendarTrigger>
-  </Triggers>
-  <Principals>
-    <Principal id="Author">
-      <UserId>${escaped(userOf(wanted))}</UserId>
-      <LogonType>InteractiveToken</LogonType>
-      <RunLevel>LeastPrivilege</RunLevel>
-    </Principal>
-  </Principals>
-  <Settings>
-    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    </CalendarTrigger>`,
+    principal: asUser(wanted),
+    settings: `    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
     <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
     <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
     <StartWhenAvailable>true</StartWhenAvailable>
     <Enabled>true</Enabled>
     <Hidden>true</Hidden>
-    <ExecutionTimeLimit>PT4H</ExecutionTimeLimit>
-  </Settings>
-  <Actions Context="Author">
-    <Exec>
-      <Command>%SystemRoot%\\System32\\conhost.exe</Command>
-      <Arguments>${escaped(['--headless', command, ...args].map(argument).join(' '))}</Arguments>
-    </Exec>
-  </Actions>
-</Task>
-`.replaceAll('\n', '\r\n')
-}
+    <ExecutionTimeLimit>PT4H</ExecutionTimeLimit>`,
+    command: withoutWindow([...wanted.program, ...SCHEDULED]),
+  })
 
 /**
  * Parses the state that `Get-ScheduledTask` prints.

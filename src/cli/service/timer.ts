@@ -13,7 +13,7 @@ import {
   unitPath,
 } from './definition.ts'
 import { calendarList, launchdDomain } from './launchd.ts'
-import { backupUnit, timerUnit } from './systemd.ts'
+import { backupUnit, systemctlFor, timerUnit, unitFolder } from './systemd.ts'
 import { dailyTask, schtasksOf } from './task-scheduler.ts'
 import type { TimerSettings } from './timer-settings.ts'
 
@@ -39,15 +39,9 @@ const text = (path: string, content: string): ServiceFile => ({
 })
 
 function systemdTimer(wanted: TimerSettings): Timer {
-  const { scope, home, env, id } = wanted
-  const isSystem = scope === 'system'
-  const systemctl = (...words: string[]): CommandWords =>
-    isSystem ? ['systemctl', ...words] : ['systemctl', '--user', ...words]
-  const settings = env['XDG_CONFIG_HOME']?.startsWith('/')
-    ? env['XDG_CONFIG_HOME']
-    : `${home}/.config`
-  const folder = isSystem ? '/etc/systemd/system' : `${settings}/systemd/user`
-  const name = `countersignd-backup-${id}`
+  const systemctl = systemctlFor(wanted.scope)
+  const folder = unitFolder(wanted)
+  const name = `countersignd-backup-${wanted.id}`
   return {
     name: `${name}.timer`,
     files: [
