@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Client } from '@modelcontextprotocol/client'
 import { rest } from '../../src/api/rest/index.ts'
 import { toolsIn } from '../../src/api/tools/sets.ts'
+import { toolsOf } from '../../src/api/tools/tool.ts'
 import { EXIT } from '../../src/errors.ts'
 import { type TestDaemon, ask, startDaemon } from '../daemon.ts'
 import { countersignd } from '../e2e/program.ts'
@@ -20,7 +21,7 @@ before(async () => {
 })
 after(() => daemon.close())
 
-const namesIn = (sets: string) => toolsIn(rest, sets).map(({ name }) => name)
+const namesIn = (sets: string) => toolsIn(toolsOf(rest), sets).map(({ name }) => name)
 const listed = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
 const refusal = (client: Client, name: string) =>
   client.callTool({ name, arguments: {} }).then(

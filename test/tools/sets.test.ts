@@ -10,10 +10,10 @@ import { toolsOf } from '../../src/api/tools/tool.ts'
 import { REST_RULES, scopeTable } from '../../src/auth/scopes.ts'
 
 const need = scopeTable(REST_RULES)
-const namesIn = (sets: string) => toolsIn(rest, sets).map(({ name }) => name)
+const namesIn = (sets: string) => toolsIn(toolsOf(rest), sets).map(({ name }) => name)
 const bytesOf = (sets: string) =>
   Buffer.byteLength(
-    JSON.stringify({ tools: toolsIn(rest, sets).map((tool) => listedTool(tool, need)) }),
+    JSON.stringify({ tools: toolsIn(toolsOf(rest), sets).map((tool) => listedTool(tool, need)) }),
   )
 
 const ALL = toolsOf(rest).map(({ name }) => name)

@@ -155,7 +155,8 @@ export interface McpServerOptions {
  * @param need returns the need of a request with this method and path, from the scope table
  */
 export function newServers(table: Table, need: Folded['need']) {
-  const all = new Map(toolsOf(table).map((tool) => [tool.name, tool]))
+  const every = toolsOf(table)
+  const all = new Map(every.map((tool) => [tool.name, tool]))
   const call = newCaller(table)
   const listed = new Map<string, ListedTool>()
   /** Returns a tool as it is listed, which is made once. */
@@ -166,7 +167,7 @@ export function newServers(table: Table, need: Folded['need']) {
   }
 
   return (ask: Ask, report: ReportCall, { canSubscribe, sets, toChoose }: McpServerOptions) => {
-    const tools = toolsIn(table, sets)
+    const tools = toolsIn(every, sets)
     const names = new Set(tools.map(({ name }) => name))
     const prompts = promptsFor(names)
 

@@ -4,8 +4,7 @@
  */
 import { didYouMean, nearestName } from '../../crypto/encoding/similar.ts'
 import { brief, inQuotes } from '../name-text.ts'
-import type { Table } from '../route.ts'
-import { type Tool, type ToolGroup, type ToolName, toolsOf } from './tool.ts'
+import type { Tool, ToolGroup, ToolName } from './tool.ts'
 
 /** The sets of each group of *rest*: its subject, and another set that is of no use without it. */
 const SETS_OF = {
@@ -105,8 +104,8 @@ export function faultOfSets(choice: string): string | null {
   return `There is no set of tools ${inQuotes(brief(unknown))}.${meant} The sets are: ${TOOL_SETS.join(', ')}. Separate several with commas, without spaces.`
 }
 
-/** Returns the tools of a table that are in a choice of sets, in the table's order. */
-export function toolsIn(table: Table, choice: string): Tool[] {
+/** Returns the tools that are in a choice of sets, in their order. */
+export function toolsIn(tools: readonly Tool[], choice: string): Tool[] {
   const names = setsIn(choice)
-  return toolsOf(table).filter((tool) => setsWith(tool).some((set) => names.includes(set)))
+  return tools.filter((tool) => setsWith(tool).some((set) => names.includes(set)))
 }

@@ -5,9 +5,11 @@ import { restNeed } from '../../auth/scopes.ts'
 import { newCaller } from '../../api/tools/call.ts'
 import { listedTools } from '../../api/tools/list.ts'
 import { ALL_SET, faultOfSets, toolsIn } from '../../api/tools/sets.ts'
+import { toolsOf } from '../../api/tools/tool.ts'
 import type { AgentHandlers } from '../context.ts'
 
 const call = newCaller(rest)
+const tools = toolsOf(rest)
 /** The list is the same for every caller. A frozen value is converted to JSON only once. */
 const listed = Object.freeze({ tools: listedTools(rest, restNeed) })
 
@@ -22,10 +24,10 @@ export function chosenSets(given: string | undefined): string {
 }
 
 export const toolCalls: AgentHandlers['toolCalls'] = {
-  async list({ tools }) {
-    const sets = chosenSets(tools)
+  async list({ tools: choice }) {
+    const sets = chosenSets(choice)
     if (sets === ALL_SET) return listed
-    const names = new Set(toolsIn(rest, sets).map(({ name }) => name))
+    const names = new Set(toolsIn(tools, sets).map(({ name }) => name))
     return { tools: listed.tools.filter(({ name }) => names.has(name)) }
   },
 
