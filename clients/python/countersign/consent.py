@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .ids import ACCOUNT, CONNECTION, DEVICE
 from .jws import Jws, check_signature, read_jws
 from .key_log import KeyLog
-from .members import Form, Place, Read, an_id, count, octets, place, structure, values
+from .members import Form, Place, an_id, count, octets, place, read_structure
 from .refused import Refused, need
 
 _FORMS: dict[str, Form] = {
@@ -38,8 +38,7 @@ def read_consent(text: str) -> Consent:
     """Reads a consent; every fault of its form is `bad_consent`."""
     try:
         jws = read_jws(text, "consent+jws")
-        structure(jws.payload, _FORMS, _FORMS)
-        read = Read(values(jws.payload, _FORMS))
+        read = read_structure(jws.payload, _FORMS)
     except Refused as refused:
         raise Refused("bad_consent", str(refused)) from None
     return Consent(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .encoding import label, sha256, u32
 from .hpke import open_sealed
 from .ids import CONNECTION, DEVICE, id_bytes
-from .members import Form, Read, an_id, count, octets, structure, values, version
+from .members import Form, an_id, count, octets, read_structure, version
 from .refused import Refused, need
 from .seal_key import ENCAPSULATED_BYTES, expand
 from .strict_json import LARGEST, parse_json
@@ -67,8 +67,7 @@ def read_envelope(text: str) -> Envelope:
     """Reads an envelope, and checks its form."""
     found = parse_json(text.encode("utf-8", "surrogatepass"))
     version(found)
-    structure(found, _FORMS, _FORMS)
-    read = Read(values(found, _FORMS))
+    read = read_structure(found, _FORMS)
     need(read.get("suite", int) == _SUITE, "unknown_suite")
     return Envelope(
         read.get("connection", str),

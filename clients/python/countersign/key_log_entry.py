@@ -10,15 +10,13 @@ from .jws import Jws, read_jws
 from .members import (
     Form,
     PublicKeys,
-    Read,
     an_id,
     count,
     octets,
     one_of,
     public_key,
     public_keys,
-    structure,
-    values,
+    read_structure,
 )
 from .refused import need
 
@@ -74,8 +72,7 @@ def read_key_log_entry(text: str) -> KeyLogEntry:
     """Reads an entry, and checks its form."""
     jws = read_jws(text, "keylog+jws")
     forms = {**_COMMON, **_OF_OPS}
-    structure(jws.payload, forms, _COMMON)
-    read = Read(values(jws.payload, forms))
+    read = read_structure(jws.payload, forms, _COMMON)
     op, seq = read.get("op", str), read.get("seq", int)
     need(seq > 0 or op == "add", "bad_op", "a log begins with add")
     check_place(seq, op, LAST_OPS)

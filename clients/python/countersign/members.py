@@ -50,11 +50,6 @@ def by_name(found: JsonObject, known: Iterable[str], required: Iterable[str]) ->
         need(name in found, "missing_member", name)
 
 
-def structure(found: JsonObject, known: Iterable[str], required: Iterable[str]) -> None:
-    """As `by_name`, for the root of a structure, which has `v` too."""
-    by_name(found, ("v", *known), ("v", *required))
-
-
 def version(found: JsonObject) -> None:
     """Requires that `v` is 2, if it is there."""
     value = found.get("v", 2)
@@ -176,3 +171,14 @@ class Read:
     def maybe(self, name: str, kind: type[T]) -> T | None:
         """Returns a value of this type, or None if the member is absent or null."""
         return self.get(name, kind) if self._values.get(name) is not None else None
+
+
+def read_structure(
+    found: JsonObject, forms: Mapping[str, Form], required: Iterable[str] | None = None
+) -> Read:
+    """Checks the names of the members of a structure, with `v`, and reads the others.
+
+    Without `required`, every member must be there.
+    """
+    by_name(found, ("v", *forms), ("v", *(forms if required is None else required)))
+    return Read(values(found, forms))

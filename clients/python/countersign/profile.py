@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .ids import ACCOUNT, DEVICE
 from .jws import Jws, check_signature, read_jws
 from .key_log import KeyLog
-from .members import Form, Read, an_id, count, structure, text, values
+from .members import Form, an_id, count, read_structure, text
 from .refused import need
 from .strict_json import Json
 from .texts import category
@@ -45,8 +45,7 @@ class Profile:
 def verify_profile(jws_text: str, log: KeyLog) -> Profile:
     """Verifies a profile against the newest key log known of its account."""
     jws = read_jws(jws_text, "profile+jws")
-    structure(jws.payload, _FORMS, _FORMS)
-    read = Read(values(jws.payload, _FORMS))
+    read = read_structure(jws.payload, _FORMS)
     account, device = read.get("account", str), read.get("device", str)
     need(account == log.account, "wrong_account")
     signer = log.active_at(log.newest.seq, device)

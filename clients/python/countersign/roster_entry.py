@@ -10,16 +10,14 @@ from .jws import Jws, read_jws
 from .members import (
     Form,
     Place,
-    Read,
     an_id,
     count,
     exactly,
     octets,
     one_of,
     place,
-    structure,
+    read_structure,
     text,
-    values,
 )
 from .refused import Refused, need
 from .strict_json import Json
@@ -128,8 +126,7 @@ def read_roster_entry(jws_text: str) -> RosterEntry:
     """Reads an entry, and checks its form."""
     jws = read_jws(jws_text, "roster+jws")
     forms = {**_COMMON, **_OF_OPS}
-    structure(jws.payload, forms, _COMMON)
-    read = Read(values(jws.payload, forms))
+    read = read_structure(jws.payload, forms, _COMMON)
     op = read.get("op", str)
     has_k_commit = "k_commit" in jws.payload
     if op in OPENS_EPOCH:

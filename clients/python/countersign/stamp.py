@@ -14,7 +14,6 @@ from .key_log import KeyLog, verify_key_log
 from .members import (
     Form,
     Place,
-    Read,
     an_id,
     count,
     count_or_null,
@@ -22,9 +21,8 @@ from .members import (
     octets,
     one_of,
     place,
-    structure,
+    read_structure,
     text_or_null,
-    values,
 )
 from .refused import need
 from .strict_json import LARGEST, Json
@@ -158,8 +156,7 @@ def content_of(file: BinaryIO) -> Content:
 def read_stamp(text: str) -> Stamp:
     """Reads a stamp, and checks its form."""
     jws = read_jws(text, "stamp+jws")
-    structure(jws.payload, _STAMP, _STAMP)
-    read = Read(values(jws.payload, _STAMP))
+    read = read_structure(jws.payload, _STAMP)
     clock = read.get("clock", Clock)
     need(clock.source == "server" or clock.offset_ms == 0, "bad_value", "a local clock has 0")
     return Stamp(
@@ -207,8 +204,7 @@ def verify_stamp(
 
 def _verify_receipt(text: str, stamp: Stamp, key: bytes) -> Receipt:
     jws = read_jws(text, "receipt+jws")
-    structure(jws.payload, _RECEIPT, _RECEIPT)
-    read = Read(values(jws.payload, _RECEIPT))
+    read = read_structure(jws.payload, _RECEIPT)
     need(jws.kid == thumbprint(key), "unknown_signer", "another key signed the receipt")
     check_signature(jws, key)
     named = (read.get("jti", str), read.get("stamp_sha256", bytes))
