@@ -2,6 +2,7 @@
 import { request } from 'node:http'
 import type { Config } from '../config/config.ts'
 import { StartError } from '../errors.ts'
+import { urlOf } from '../http/address.ts'
 
 /** The server itself answers within two seconds, even if its database does not. */
 const PATIENCE_MS = 5000
@@ -46,7 +47,7 @@ export async function readyServer(
       'SVC_ACCOUNT_PORT is 0, so the port of the account server is not known. Set it to the port on which the server listens.',
     )
   const host = ANY[accountBind] ?? accountBind
-  const own = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const own = urlOf(host, port)
   const status = await statusOf({ host, port }, new URL(publicUrl ?? own).host)
   if (status === 200) return own
   const what = status === null ? 'does not answer' : `is not ready (HTTP ${status})`

@@ -4,6 +4,7 @@
  * The daemon has the schedule, the passphrase and the results. A timer of the system runs the
  * command that makes the files, because a confined daemon may write only to its own folder.
  */
+import { timeAt } from '../api/fields.ts'
 import type { BackupScheduling } from '../handlers/local.ts'
 import { AppError } from '../errors.ts'
 import type { Keychain } from '../keychain/backend.ts'
@@ -30,8 +31,6 @@ export function newBackupScheduling(of: {
   log: Log
 }): BackupScheduling {
   const { state, keychain, now, log } = of
-  const timeNow = () => new Date(now()).toISOString()
-
   function scheduled(): BackupSchedule {
     const schedule = readSchedule(state)
     if (schedule === null) throw none()
@@ -45,7 +44,7 @@ export function newBackupScheduling(of: {
       keychain.set(SCHEDULED_PASSPHRASE, passphrase)
       storeSchedule(state, {
         ...plan,
-        set_at: timeNow(),
+        set_at: timeAt(now()),
         files: isSame && before.folder === plan.folder ? before.files : [],
         last_success_at: isSame ? before.last_success_at : null,
         last_failure: null,
@@ -78,7 +77,7 @@ export function newBackupScheduling(of: {
         files: made === null || files.includes(made.name) ? files : [...files, made.name],
         last_success_at:
           failure === null && made !== null ? made.created_at : before.last_success_at,
-        last_failure: failure === null ? null : { at: timeNow(), message: failure },
+        last_failure: failure === null ? null : { at: timeAt(now()), message: failure },
       })
       if (failure !== null) log('warn', 'scheduled backup failed', { cause: failure })
       else if (made !== null)

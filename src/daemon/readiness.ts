@@ -7,18 +7,16 @@ import { access, statfs } from 'node:fs/promises'
 import { active, newReadiness, type ReadDependencies } from '../api/readiness.ts'
 import type { Dependency } from '../api/rest/health.ts'
 import { isWrong } from '../device/codes/clock.ts'
+import { STALE_MATCH_MS } from '../device/codes/freshness.ts'
 import type { LocalDevice } from '../device/device.ts'
 import type { DeviceSession } from '../device/session/session.ts'
 import type { Reachability } from '../device/sync/reachability.ts'
 import { AppError } from '../errors.ts'
 import type { CountedKeychain } from '../keychain/counted.ts'
 import type { State } from '../state/state.ts'
+import { LEAST_FREE_BYTES } from '../storage/folder.ts'
 import type { Backend } from './backend.ts'
 
-/** With less free space, in bytes, writes can fail at any time. */
-const LEAST_FREE = 5_000_000
-/** The age of the last successful sync at which checks are no longer conclusive, in days. */
-const STALE_DAYS = 7
 const DAY_MS = 24 * 3_600_000
 
 interface DaemonParts {
@@ -51,7 +49,7 @@ async function folderNow({ stateDir, state }: DaemonParts): Promise<Dependency> 
     const { bavail, bsize } = await statfs(stateDir)
     // A read fails if the database or its disk is gone.
     state.connections.count()
-    if (bavail * bsize < LEAST_FREE)
+    if (bavail * bsize < LEAST_FREE_BYTES)
       return down(service, `The disk of ${stateDir} is full. Free some space.`)
     return active(service, `${stateDir} can be read and written.`)
   } catch (error) {
@@ -95,9 +93,9 @@ function syncNow({ sync }: LocalDevice, now: number): Dependency {
   const good = sync.lastGoodAt()
   if (last === null) return active('sync', 'The first sync has not ended yet.')
   if (last.error !== null) return degraded('sync', `The last sync failed: ${last.error}`)
-  const isStale = good === null || now - Date.parse(good) > STALE_DAYS * DAY_MS
+  const isStale = good === null || now - Date.parse(good) > STALE_MATCH_MS
   return isStale
-    ? degraded('sync', `No sync succeeded within ${STALE_DAYS} days.`)
+    ? degraded('sync', `No sync succeeded within ${STALE_MATCH_MS / DAY_MS} days.`)
     : active('sync', `The last sync succeeded at ${good}.`)
 }
 

@@ -11,6 +11,9 @@ import { SETTINGS_FILE } from '../config/settings-files.ts'
 import { StartError } from '../errors.ts'
 import { fileFault, hasModes, isMissing } from '../keychain/private-file.ts'
 
+/** With less free space on the disk of a state folder, in bytes, writes can fail at any time. */
+export const LEAST_FREE_BYTES = 5_000_000
+
 /** Creates the folder if it is missing, checks it, and sets the umask of this process to 0077. */
 export function openFolder(dir: string): void {
   if (hasModes) process.umask(0o077)

@@ -5,6 +5,7 @@
  * It never comes from an argument or a variable, because other users can see those.
  */
 import { closeSync, fstatSync, readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { lengthOf, LONGEST, SHORTEST } from '../../api/local/backup.ts'
 import { StartError } from '../../errors.ts'
 import { readPrivate } from '../../keychain/private-file.ts'
@@ -48,12 +49,6 @@ function fromFile(path: string): string {
   return onlyLine(text, path)
 }
 
-async function fromInput(stdin: Invocation['io']['stdin']): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString('utf8')
-}
-
 const USAGE = '--passphrase-fd must be 0, or the number of a file that the caller opened, from 3.'
 
 /** Reads a descriptor that this process inherited, and closes it. */
@@ -86,8 +81,8 @@ async function fromOptions({
   if (path !== undefined) return fromFile(String(path))
   if (fd === undefined) return null
   if (!/^(0|[3-9]|[1-9]\d{1,5})$/.test(String(fd))) throw new UsageError(USAGE)
-  const text = fd === '0' ? await fromInput(io.stdin) : fromDescriptor(Number(fd))
-  return onlyLine(text, `The file descriptor ${fd}`)
+  const content = fd === '0' ? await text(io.stdin) : fromDescriptor(Number(fd))
+  return onlyLine(content, `The file descriptor ${fd}`)
 }
 
 const given = (answer: string | null): string => {

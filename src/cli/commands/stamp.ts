@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
 import { CONTENT_BYTES } from '../../api/rest/stamp.ts'
 import { jwkBytes, type PublicJwk } from '../../crypto/jose/jwk.ts'
 import { Refusal } from '../../crypto/refusal.ts'
 import type { StampFile } from '../../crypto/stamp.ts'
 import { AppError } from '../../errors.ts'
+import { sha256Of } from '../../releases/download.ts'
 import { type Command, UsageError } from '../command.ts'
 import { unreadable } from '../errors/file-errors.ts'
 import { printLabelled, reachRow } from '../labels.ts'
@@ -79,9 +77,7 @@ export async function readPublicKey(path: string): Promise<PublicJwk> {
 async function contentOf(file: string) {
   const { size } = await stat(file)
   if (size <= CONTENT_BYTES) return { content_base64: (await readFile(file)).toString('base64') }
-  const sha256 = createHash('sha256')
-  await pipeline(createReadStream(file), sha256)
-  return { sha256: sha256.digest('hex') }
+  return { sha256: await sha256Of(file) }
 }
 
 /**

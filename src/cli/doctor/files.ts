@@ -12,7 +12,13 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { fileFault, hasModes, isMissing } from '../../keychain/private-file.ts'
 import { SETTINGS_FILE } from '../../config/settings-files.ts'
-import { OWN_FOLDER, folderFault, isFilledHere, isOwnName } from '../../storage/folder.ts'
+import {
+  LEAST_FREE_BYTES,
+  OWN_FOLDER,
+  folderFault,
+  isFilledHere,
+  isOwnName,
+} from '../../storage/folder.ts'
 import { type Finding, fail, ok, shellQuoted, messageOf, sizeOf, warn } from './finding.ts'
 import { type DoctorCheck } from './check.ts'
 
@@ -27,7 +33,6 @@ const MOST_SEEN = 20_000
 const STRAY_MS = 60_000
 
 const SCARCE = 100_000_000
-const NONE_LEFT = 5_000_000
 
 /**
  * Network file systems, by their numbers in statfs(2).
@@ -240,7 +245,7 @@ function room(path: string): Finding[] {
           ),
         ]
   const found = `${sizeOf(free)} free`
-  if (free < NONE_LEFT)
+  if (free < LEAST_FREE_BYTES)
     return [
       ...away,
       fail(

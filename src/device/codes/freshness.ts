@@ -10,7 +10,7 @@ import type { SpeakerMatches, Hit } from './codes.ts'
 import type { Expected } from './expected.ts'
 
 /** The maximum age of the last successful sync for a conclusive match, in milliseconds. */
-const STALE_MATCH_MS = 7 * 24 * 3600 * 1000
+export const STALE_MATCH_MS = 7 * 24 * 3600 * 1000
 /** The maximum age for a conclusive "not verified", unless a sync runs for the response. */
 const STALE_MS = 3600 * 1000
 const MOST_OFFSET_MS = 30_000

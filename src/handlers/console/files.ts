@@ -6,6 +6,7 @@
  */
 import type { Content } from '../../api/route.ts'
 import { AppError } from '../../errors.ts'
+import { isMissing } from '../../keychain/private-file.ts'
 import { asset } from '../../runtime/executable.ts'
 import { cachedFile } from '../cached-file.ts'
 import type { ConsoleHandlers, HandlerContext } from '../context.ts'
@@ -27,8 +28,6 @@ interface ConsoleBuild {
 }
 
 const stored = (name: string) => asset(`console/${name}`)
-
-const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 function load(): ConsoleBuild | null {
   try {

@@ -274,12 +274,14 @@ export async function postgresql(
   // listeners, these events would end the process.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
-  const forgetPool = METRICS.pool.from(() => [
-    [{ state: 'idle' }, pool.idleCount],
-    [{ state: 'in_use' }, pool.totalCount - pool.idleCount],
-  ])
-  const forgetSize = METRICS.poolSize.from(() => [[{}, poolSize]])
-  const forgetWaiting = METRICS.poolWaiting.from(() => [[{}, pool.waitingCount]])
+  const ends = [
+    METRICS.pool.from(() => [
+      [{ state: 'idle' }, pool.idleCount],
+      [{ state: 'in_use' }, pool.totalCount - pool.idleCount],
+    ]),
+    METRICS.poolSize.from(() => [[{}, poolSize]]),
+    METRICS.poolWaiting.from(() => [[{}, pool.waitingCount]]),
+  ]
   // A lost statement is not executed, and undoes its transaction.
   const isRepeatable = (error: unknown) => isUndone(error) || nameFault(error) !== null
   const { joining, atomically, repeating } = newTransactions(false, isRepeatable, isLost)
@@ -373,7 +375,7 @@ export async function postgresql(
     // PostgreSQL manages its own files.
     scrub: async () => undefined,
     close: () => {
-      for (const forget of [forgetPool, forgetSize, forgetWaiting]) forget()
+      for (const end of ends) end()
       return pool.end()
     },
   }
