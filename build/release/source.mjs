@@ -21,11 +21,11 @@ async function checkTag(version) {
   const changed = git('status', '--porcelain')
   if (changed !== '')
     throw new Error(
-      `The sources differ from the commit, so nobody could build the same files:\n${changed}\nCommit or remove these changes.`,
+      `The sources differ from the commit, so the same files could not be built from it:\n${changed}\nCommit or remove these changes.`,
     )
   if (!git('tag', '--points-at', 'HEAD').split('\n').includes(tag))
     throw new Error(
-      `The commit ${git('rev-parse', '--short=12', 'HEAD')} has no tag ${tag}, so nobody could find its sources. Run "git tag --sign ${tag}", or check out that tag.`,
+      `The commit ${git('rev-parse', '--short=12', 'HEAD')} has no tag ${tag}, so its sources could not be found. Run "git tag --sign ${tag}", or check out that tag.`,
     )
   if (!(await changesOf(version)))
     throw new Error(

@@ -39,7 +39,7 @@ export interface SettingsFile {
   readonly path: string
   /** `unreadable`: this user may not read it, so its settings do not apply. */
   readonly state: 'read' | 'absent' | 'unreadable'
-  /** The assignments whose names begin with `SVC_`, by name. */
+  /** The assignments of names that begin with `SVC_`, by name. */
   readonly assigned: ReadonlyMap<string, Assigned>
   /** The other names, which only systemd passes on. */
   readonly others: readonly string[]

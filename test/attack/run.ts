@@ -123,8 +123,8 @@ function alwaysFault(
 const BROWSER = /\r\n(?:origin|sec-fetch-site):/i
 
 /**
- * Whether an answer is the one that a browser gets at a Unix socket, whatever it gets over TCP. So
- * does every request for the path of its page.
+ * Whether an answer is the one that a browser gets at a Unix socket, which can differ from the one
+ * over TCP. Every request for the path of its page gets it too.
  */
 const isRefusedBrowser = ({ target, shot }: Aimed, answer: string, scene: Scene): boolean =>
   isOverSocket(target, scene) &&

@@ -78,7 +78,7 @@ def verify_roster(
 
 
 def held_by(roster: Roster, logs: KeyLogs) -> list[str]:
-    """Returns whose log has a `revoke` or `reset` after the place that the epoch covers."""
+    """Returns the accounts with a `revoke` or `reset` after the place that the epoch covers."""
     return [
         seat.account
         for seat in (*roster.seats, *roster.leavers)

@@ -51,7 +51,7 @@ class Signer:
         return self.sign_texts(json.dumps(header), json.dumps(payload))
 
     def sign_texts(self, header: str, payload: str) -> str:
-        """Returns a JWS of these texts, whatever they are."""
+        """Returns a JWS of these texts, which need not be valid."""
         signed = f"{base64url(header.encode())}.{base64url(payload.encode('utf-8'))}"
         return f"{signed}.{base64url(self.key.sign(signed.encode('ascii')))}"
 

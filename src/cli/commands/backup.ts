@@ -131,9 +131,9 @@ async function testBackup(invocation: Invocation, path: string): Promise<number>
   const { testRestore } = await import('../../daemon/restore-test.ts')
   const tested = await testRestore(path, await passphraseOf(invocation, false))
   const { created_at: at, account, sealed_secrets: all, lost_secrets: lost } = tested
-  const whose = account === null ? 'a device that was not signed in' : account
+  const owner = account === null ? 'a device that was not signed in' : account
   print({ file: path, ...tested }, [
-    `This backup can be restored: ${whose} as it was at ${at}.`,
+    `This backup can be restored: ${owner} as it was at ${at}.`,
     ...(lost.length === 0 ? [] : [`${lost.length} of ${all} encrypted secrets are damaged.`]),
   ])
   return lost.length === 0 ? EXIT.ok : EXIT.failed

@@ -44,7 +44,7 @@ const nothing = (missing: string): FolderMemory => ({
 })
 
 /**
- * Returns data that also contains the release key, whose key log may be longer than the stored one.
+ * Returns data that also contains the release key. Its key log may be longer than the stored one.
  */
 const withReleaseKey = (memory: StampMemory): StampMemory => ({
   ...memory,
