@@ -3,7 +3,17 @@
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
 
+/** Returns the value that a quarter of the values are below. */
+export const quarter = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] as number
+
 export const say = (text: string): unknown => process.stdout.write(`${text}\n`)
+
+/** Prints the median of ratios of processor time, and all of them. */
+export function report(what: string, values: readonly number[]): void {
+  const all = values.map((value) => value.toFixed(2)).join(' ')
+  say(`CPU of ${what}: ${median(values).toFixed(2)}  (${all})`)
+}
 
 /** Returns the longest delay, in milliseconds, of a timer of one millisecond during the work. */
 export async function stalled(work: () => Promise<unknown>): Promise<number> {

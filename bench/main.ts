@@ -27,6 +27,7 @@ try {
 
 // In separate processes: the earlier measurements would affect memory and time.
 const OTHERS = [
+  ['metrics.ts'],
   ['readers.ts'],
   ['codes.ts', '--expose-gc'],
   ['verify.ts'],

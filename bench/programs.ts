@@ -60,9 +60,9 @@ export function spawnPeer(
   return program(child, port)
 }
 
-/** Starts the daemon from its bundle on a state folder. */
-export function spawnDaemon(port: number, stateDir: string): Program {
-  const child = spawn(process.execPath, [join(root, 'dist/countersignd.cjs'), 'serve', '--json'], {
+/** Starts the daemon on a state folder. */
+function spawnedDaemon(port: number, stateDir: string, words: readonly string[]): Program {
+  const child = spawn(process.execPath, [...words, 'serve', '--json'], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: {
       ...process.env,
@@ -74,6 +74,20 @@ export function spawnDaemon(port: number, stateDir: string): Program {
   })
   return program(child, port)
 }
+
+/** Starts the daemon from its bundle on a state folder. */
+export const spawnDaemon = (port: number, stateDir: string): Program =>
+  spawnedDaemon(port, stateDir, [join(root, 'dist/countersignd.cjs')])
+
+/**
+ * Starts the daemon from its sources on a state folder.
+ * @param options of Node
+ */
+export const spawnDaemonFromSources = (
+  port: number,
+  stateDir: string,
+  options: readonly string[],
+): Program => spawnedDaemon(port, stateDir, [...options, join(root, 'src/main.ts')])
 
 /** Starts an account server from the sources on a database in PostgreSQL. */
 export function spawnAccountServer(port: number, stateDir: string, databaseUrl: string): Program {
@@ -110,6 +124,14 @@ export function cpuMs(pid: number): number {
   )
   // The first number of each line is the thread's time on a processor, in nanoseconds.
   return times.reduce((sum, line) => sum + Number(line.split(' ')[0]), 0) / NS_PER_MS
+}
+
+/** Returns the processor time that a program uses during some work, in milliseconds. */
+export async function cost(program: Program, work: () => Promise<unknown>): Promise<number> {
+  const { pid = 0 } = program.process
+  const before = cpuMs(pid)
+  await work()
+  return cpuMs(pid) - before
 }
 
 /** Returns the resident memory of a process, in MiB. */

@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { median, say } from './figures.ts'
+import { report } from './figures.ts'
 import { type Connections, connections, load } from './load.ts'
-import { type Program, cpuMs, listening, spawnBare, spawnDaemon, spawnPeer } from './programs.ts'
+import { type Program, cost, listening, spawnBare, spawnDaemon, spawnPeer } from './programs.ts'
 
 const DAEMON = 19_831
 const PEER = 19_832
@@ -68,14 +68,6 @@ async function captured(answer: Response) {
   return { headers, body: await answer.text() }
 }
 
-/** Returns the processor time that a program uses during some work, in milliseconds. */
-async function cost(program: Program, work: () => Promise<unknown>): Promise<number> {
-  const { pid = 0 } = program.process
-  const before = cpuMs(pid)
-  await work()
-  return cpuMs(pid) - before
-}
-
 interface Round {
   /** The number of requests. */
   readonly count: number
@@ -123,11 +115,6 @@ async function ratios(
   }
   for (const each of opened.values()) each.close()
   return found
-}
-
-function report(what: string, values: readonly number[]): void {
-  const all = values.map((value) => value.toFixed(2)).join(' ')
-  say(`CPU of ${what}: ${median(values).toFixed(2)}  (${all})`)
 }
 
 /**
