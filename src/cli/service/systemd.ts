@@ -48,7 +48,11 @@ function word(text: string, isPath: boolean): string {
 const commandLine = (program: readonly string[], rest: string) =>
   `${program.map((text, at) => word(text, at === 0)).join(' ')} ${rest}`
 
-/** Settings of both units. A blocked system call returns an error, as on a kernel without it. */
+/**
+ * Settings of both units. A blocked system call returns an error, as on a kernel without it.
+ *
+ * `@privileged` contains `@chown`, which the daemon needs to give its socket to a group.
+ */
 const HARDENED = `NoNewPrivileges=yes
 LockPersonality=yes
 RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
@@ -58,6 +62,7 @@ RestrictSUIDSGID=yes
 SystemCallArchitectures=native
 SystemCallFilter=@system-service
 SystemCallFilter=~@privileged @resources
+SystemCallFilter=@chown
 SystemCallErrorNumber=EPERM
 LimitCORE=0
 UMask=0077`
