@@ -83,8 +83,7 @@ export async function globalSetup(): Promise<void> {
   warnIfNotBuilt()
   folder = folderInMemory()
   if (folder !== null) process.env['TMPDIR'] = folder
-  // Code from the cache does not count its blocks.
-  if (process.env['NODE_V8_COVERAGE'] === undefined) process.env['NODE_COMPILE_CACHE'] ??= COMPILED
+  process.env['NODE_COMPILE_CACHE'] ??= COMPILED
   offer.listen(0, '127.0.0.1').unref()
   await once(offer, 'listening')
   process.env[POSTGRES_OFFER] = `http://127.0.0.1:${(offer.address() as AddressInfo).port}`

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { chromium, type Browser } from 'playwright-core'
 import { ROOT, exec } from './program.ts'
 
-const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+/** Both have the same engine. The first has no windows, and takes half as much processor time. */
+const CHROMIUMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
+const executablePath =
+  process.env['CHROMIUM'] ?? CHROMIUMS.find((path) => existsSync(path)) ?? CHROMIUMS[1]!
 /** Why there is no browser, or false. */
 export const noBrowser = existsSync(executablePath) ? false : `no Chromium at ${executablePath}`
 
