@@ -21,6 +21,8 @@ import { sized } from './size.ts'
 
 const HASTY = pathToFileURL(join(import.meta.dirname, 'hasty.ts')).href
 const EMAIL = 'ada@example.org'
+/** A read that this device has no copy of, so that it always asks the account server. */
+const UNCOPIED = '/api/v1/open-links/suggest'
 /** The number of rounds of each fault. */
 const ROUNDS = sized(1, 5)
 /** The faults of this size. */
@@ -124,8 +126,7 @@ describe('an account server', () => {
     const before = front.damaged()
     const [signIn, read, write, chat, sync, words, verified, stamp] = await Promise.all([
       callFresh('POST', '/local/v1/sign-in', { body: { email: 'bob@example.org' } }),
-      // The device has no copy of this.
-      call('GET', '/api/v1/open-links/suggest'),
+      call('GET', UNCOPIED),
       call('POST', '/api/v1/tags', tag),
       // An assistant may take longer than the other rows; the result is the same.
       isSlow ? null : call('POST', '/api/v1/chat', { body: { message: 'How do I verify?' } }),
@@ -189,9 +190,10 @@ describe('an account server', () => {
       res
         .writeHead(401, { 'Content-Type': 'application/json' })
         .end(JSON.stringify({ error: 'invalid_token', message: 'No.' }))
-    assert.equal(errorOf(await site.call('GET', '/api/v1/tags')), '409 not_signed_in')
+    const read = () => site.call('GET', UNCOPIED)
+    assert.equal(errorOf(await read()), '409 not_signed_in')
     site.front.fault = null
-    assert.equal((await site.call('GET', '/api/v1/tags')).status, 200)
+    assert.equal((await read()).status, 200)
   })
 
   it('causes no growth of the daemon’s memory, and no exit', async (t) => {
