@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { StampFile } from '../../src/crypto/stamp.ts'
 import { checkSum, sha256Of } from '../../src/releases/download.ts'
+import { DownloadRefusal } from '../../src/releases/refusal.ts'
 import { RELEASE_KEY, type ReleaseKey } from '../../src/releases/release-key.ts'
 import { verifySums } from '../../src/releases/signed-sums.ts'
 import { parseSums } from '../../src/releases/sums.ts'
@@ -110,7 +111,15 @@ async function stampOf(
   const words = ['--out', out, '--media-type', 'text/plain', '--context', releaseContext(version)]
   outputOf([...program, 'stamp', join(folder, SUMS), ...words, '--json'], { env })
   const stamp = await readFile(out, 'utf8')
-  await verifySums(content, JSON.parse(stamp) as StampFile, key)
+  try {
+    await verifySums(content, JSON.parse(stamp) as StampFile, key)
+  } catch (cause) {
+    if (!(cause instanceof DownloadRefusal) || cause.reason !== 'other_signer') throw cause
+    throw new Error(
+      `The account in the state folder is not the release account ${key.account}. Set SVC_STATE_DIR to the state folder of the release account. Nothing was signed.`,
+      { cause },
+    )
+  }
   return stamp
 }
 
@@ -139,8 +148,8 @@ export async function signRelease(release: Release): Promise<void> {
   // In an empty folder, the program would create an account.
   if (state === undefined || !existsSync(join(state, 'state.db')))
     throw new Error('SVC_STATE_DIR must name the state folder of the release account.')
-  await requireVersion(folder, version)
   const content = await requireWhole(folder)
+  await requireVersion(folder, version)
   const place = await mkdtemp(join(tmpdir(), 'countersign-sign-'))
   try {
     const stamp = await stampOf(content, release, key, place)

@@ -37,8 +37,12 @@ interface Assigned extends SettingPlace {
 
 export interface SettingsFile {
   readonly path: string
-  /** `unreadable`: this user may not read it, so its settings do not apply. */
-  readonly state: 'read' | 'absent' | 'unreadable'
+  /**
+   * The settings of the file apply only if it was read.
+   * - `unreadable`: this user may not read it
+   * - `refused`: its owner or its mode lets another user change it, or it is not a settings file
+   */
+  readonly state: 'read' | 'absent' | 'unreadable' | 'refused'
   /** The assignments of names that begin with `SVC_`, by name. */
   readonly assigned: ReadonlyMap<string, Assigned>
   /** The other names, which only systemd passes on. */
@@ -167,7 +171,7 @@ export function readSettingsFile(path: string): SettingsFile {
     return { ...nothing, state: 'unreadable', faults: [fault] }
   }
   const fault = fileFault(path, opened)
-  if (fault !== null) return { ...nothing, state: 'read', faults: [configFault(fault)] }
+  if (fault !== null) return { ...nothing, state: 'refused', faults: [configFault(fault)] }
   const [assigned, others] = [new Map<string, Assigned>(), [] as string[]]
   const faults = faultsOf(path, opened.content, { assigned, others })
   const secret = exposed(path, opened, assigned.keys())

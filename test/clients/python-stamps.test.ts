@@ -282,5 +282,8 @@ describe('the verifier in Python', { skip }, () => {
     const cut = await runPython(['countersign', 'code', 'guest'], link.slice(0, -9))
     assert.equal(cut.code, 10)
     assert.ok(!cut.stderr.includes(base64url(key).slice(0, 20)), 'the secret is not repeated')
+    const wrong = await runPython(['countersign', 'code', 'guest', '--account', 'null'], link)
+    assert.equal(wrong.code, 10)
+    assert.equal(wrong.stdout, '', 'no words without the account')
   })
 })

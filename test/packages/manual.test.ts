@@ -80,6 +80,16 @@ describe('the manual', () => {
     assert.match(pages.get('countersignd.env.5') ?? '', /SVC_HTTP_BIND/)
   })
 
+  it('shows sections that do not point to other places in their documents', () => {
+    for (const [file, page] of pages)
+      if (!file.endsWith('.1')) assert.doesNotMatch(shown(page), /sections? below|\(below\)/, file)
+  })
+
+  it('names both places of settings on the page of the program', () => {
+    const page = shown(pages.get('countersignd.1') ?? '').replaceAll('\n', ' ')
+    assert.match(page, /environment variables, or lines of a file/)
+  })
+
   it('depends on the sources only', async () => {
     assert.deepEqual(await manPages(SOURCES), pages)
     for (const [file, page] of pages) {

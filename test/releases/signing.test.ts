@@ -121,7 +121,7 @@ copyFileSync(${JSON.stringify(path('prepared.json'))}, process.argv[process.argv
         [
           'with another account',
           () => ({ program: stub(stampFile(sumsOf(FILES), newSigner())) }),
-          /is signed by the account acc_/,
+          /state folder is not the release account acc_/,
         ],
         [
           'with a stamp of another file',
@@ -149,6 +149,12 @@ copyFileSync(${JSON.stringify(path('prepared.json'))}, process.argv[process.argv
           () => ({}),
           /lacks LICENSES\.txt, which SHA256SUMS lists/,
           (at) => rmSync(join(at, 'LICENSES.txt')),
+        ],
+        [
+          'without the notes',
+          () => ({}),
+          /lacks RELEASE-NOTES\.md, which SHA256SUMS lists/,
+          (at) => rmSync(join(at, 'RELEASE-NOTES.md')),
         ],
         [
           'with a changed file',

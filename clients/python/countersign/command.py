@@ -162,10 +162,11 @@ def _guest_words(given: argparse.Namespace) -> int:
     subject, key = id_bytes(GUEST_ID, link[1]), from_base64url(link[2])
     need(len(key) == 32, "bad_value", "the part of the link after # is not whole")
     kc, window = code_key(GUEST, key, subject), window_of(time.time())
-    print(f"guest   {' '.join(words_of(code(kc, window, subject)))}")
+    sides = [("guest", subject)]
     if given.account is not None:
-        owner = id_bytes(ACCOUNT, given.account)
-        print(f"owner   {' '.join(words_of(code(kc, window, owner)))}")
+        sides.append(("owner", id_bytes(ACCOUNT, given.account)))
+    for name, side in sides:
+        print(f"{name}   {' '.join(words_of(code(kc, window, side)))}")
     return DONE
 
 

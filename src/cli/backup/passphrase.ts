@@ -119,7 +119,7 @@ export async function passphraseOf(
   }
   if (io.stdin.isTTY !== true)
     throw new UsageError(
-      'There is no terminal for typing the passphrase. Write it to a file of mode 0600, and add --passphrase-file with the path of that file.',
+      'There is no terminal for typing the passphrase. Write it to a file of mode 0600, and add --passphrase-file with the path of that file; or pass it with --passphrase-fd.',
     )
   return withPrompt(io, (prompt) => typed((question) => prompt.askUnseen(question), isNew))
 }

@@ -62,6 +62,7 @@ const FILE_NOTES = {
   read: (path: string) => `${path} was read.`,
   absent: (path: string) => `There is no ${path}.`,
   unreadable: (path: string) => `This user may not read ${path}, so its settings do not apply.`,
+  refused: (path: string) => `${path} was refused, so its settings do not apply.`,
 } as const
 
 /** Returns what a person needs besides the table. */

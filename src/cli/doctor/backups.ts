@@ -16,7 +16,7 @@ export const backupsCheck: DoctorCheck = {
       return [
         ok(
           NAME,
-          `none are scheduled; the last backup was made ${lastBackup === null ? 'never' : age(lastBackup)}. To schedule them: countersignd backup --schedule 03:00 --to FOLDER`,
+          `none are scheduled; ${lastBackup === null ? 'none was made yet' : `the last one was made ${age(lastBackup)}`}. To schedule them: countersignd backup --schedule 03:00 --to FOLDER`,
         ),
       ]
     const { at, folder, keep, last_success_at: success } = schedule

@@ -35,7 +35,7 @@ export const JSON_OPTION = 'print output that scripts can read'
 /** The last lines of the overview. */
 export const OVERVIEW_END = `"countersignd help COMMAND" explains a command or a group, and "countersignd help exit-codes" the exit codes.
 Every command accepts --json, to ${JSON_OPTION}. --version (-v) prints the version.
-The settings are environment variables that begin with SVC_.
+The settings begin with SVC_. They are environment variables, or lines of a file: see "countersignd config show".
 `
 
 /** The examples at the top of the overview. */

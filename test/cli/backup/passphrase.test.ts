@@ -46,6 +46,13 @@ describe('the passphrase', () => {
     await assert.rejects(given({ 'passphrase-fd': String(fd) }), UsageError)
   })
 
+  it('names both ways to pass it if there is no terminal', () =>
+    assert.rejects(given({}), (error: Error) => {
+      assert.ok(error instanceof UsageError)
+      assert.match(error.message, /--passphrase-file .*--passphrase-fd/)
+      return true
+    }))
+
   it('does not come from two places', () =>
     assert.rejects(given({ 'passphrase-fd': '0', 'passphrase-file': '/x' }), UsageError))
 

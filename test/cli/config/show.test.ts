@@ -116,4 +116,8 @@ test('config show names a file that others can write', async (t) => {
   const { code, err } = await show(dir, {})
   assert.equal(code, EXIT.configuration)
   assert.match(err, /Other users can write to .*chmod go-w/)
+  assert(err.includes(`${path} was refused, so its settings do not apply.`), err)
+  const { out } = await show(dir, {}, '--json')
+  const { files } = JSON.parse(out) as Report
+  assert.deepEqual(files[0], { path, state: 'refused', others: [] })
 })
