@@ -8,7 +8,7 @@ import { type Stats, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { StartError } from '../errors.ts'
-import { foreignFolder } from '../storage/owned-folder.ts'
+import { foreignFolder, foreignOnWay } from '../storage/owned-folder.ts'
 import { type Published, readPublished } from '../storage/runtime-file.ts'
 import type { FileCheck } from '../keychain/private-file.ts'
 
@@ -153,7 +153,7 @@ export function isServiceSocket(path: string, owner: number): boolean {
   return (
     stat?.isSocket() === true &&
     owners.includes(stat.uid) &&
-    foreignFolder(realpathSync(dirname(path)), owners) === null
+    foreignOnWay(dirname(path), owners) === null
   )
 }
 

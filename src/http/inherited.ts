@@ -36,6 +36,9 @@ function literal(hex: string): string {
   return groups.join(':') === '0:0:0:0:0:0:0:1' ? '::1' : groups.join(':')
 }
 
+/** A row of `/proc/net/unix`: its flags, type, inode and path. */
+const UNIX_ROW = /^\w+: \w+ \w+ (\w+) (\w+) \w+ +(\d+) ?(.*)$/
+
 /** The text of the kernel's lists of sockets. */
 interface SocketLists {
   readonly tcp: string
@@ -45,6 +48,7 @@ interface SocketLists {
 
 /**
  * Returns where the socket with an inode listens; null if no listening stream socket has it.
+ * @throws StartError if it is not certain
  * @see proc_net(5)
  */
 export function listeningAt(inode: string, lists: SocketLists): InheritedAddress | null {
@@ -54,13 +58,21 @@ export function listeningAt(inode: string, lists: SocketLists): InheritedAddress
     const [address = '', port = ''] = local.split(':')
     return { bind: literal(address), port: Number.parseInt(port, 16) }
   }
+  // The kernel may repeat a row if another socket opens meanwhile. It writes a line feed in a path
+  // unchanged, so the path of another program's socket can contain a forged row.
+  const rows = new Map<string, readonly string[]>()
   for (const line of lists.unix.split('\n')) {
-    const [, flags = '', type, own, path = ''] =
-      /^\w+: \w+ \w+ (\w+) (\w+) \w+ +(\d+) ?(.*)$/.exec(line) ?? []
-    if (own !== inode || type !== STREAM || (Number.parseInt(flags, 16) & ACCEPTS) === 0) continue
-    return { path }
+    const [, flags = '', type = '', own, path = ''] = UNIX_ROW.exec(line) ?? []
+    if (own === inode) rows.set([flags, type, path].join(' '), [flags, type, path])
   }
-  return null
+  if (rows.size > 1)
+    throw new StartError(
+      'configuration',
+      `/proc/net/unix has ${rows.size} different rows for one socket of the service manager, so another program forges a row: the path of its own socket contains a line feed. Find the program with "ss -xlp", and stop it.`,
+    )
+  const [[flags = '', type, path = ''] = []] = rows.values()
+  const accepts = type === STREAM && (Number.parseInt(flags, 16) & ACCEPTS) !== 0
+  return accepts ? { path } : null
 }
 
 const listing = (name: string): string => {

@@ -2,21 +2,13 @@
  * The Unix socket of the API. Its owner and its mode decide who may connect: the daemon's user, and
  * the members of one group if there is one.
  */
-import {
-  chmodSync,
-  chownSync,
-  lstatSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  unlinkSync,
-} from 'node:fs'
+import { chmodSync, chownSync, lstatSync, readFileSync, renameSync, unlinkSync } from 'node:fs'
 import type { Stats } from 'node:fs'
 import { type Server, connect } from 'node:net'
 import { dirname } from 'node:path'
 import type { SocketConfig } from '../config/sockets.ts'
 import { StartError } from '../errors.ts'
-import { foreignFolder } from '../storage/owned-folder.ts'
+import { foreignOnWay } from '../storage/owned-folder.ts'
 import type { ListeningPlace } from './address.ts'
 
 /**
@@ -39,7 +31,7 @@ export function requireSocketFolder(path: string): void {
   const folder = dirname(path)
   let foreign: string | null
   try {
-    foreign = foreignFolder(realpathSync(folder), [0, self()])
+    foreign = foreignOnWay(folder, [0, self()])
   } catch (cause) {
     throw fault(
       `The folder ${folder} of the socket cannot be used (${codeOf(cause)}). Create it as the daemon's user with mode 0700, or 0755 for a socket of a group.`,
@@ -160,6 +152,36 @@ function open(path: string, gid: number | null): void {
   chmodSync(path, 0o660)
 }
 
+/** Renames a file. Returns false if that fails. */
+function isMoved(from: string, to: string): boolean {
+  try {
+    renameSync(from, to)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Makes a server keep what replaced its socket. When Node closes a server, it removes the path,
+ * also if a file or the socket of another daemon is there now.
+ */
+function keepReplacement(server: Server, path: string): void {
+  const own = lstatSync(path).ino
+  const close = server.close.bind(server)
+  server.close = (callback) => {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found === undefined || found.ino === own) return close(callback)
+    const aside = `${path}.${process.pid}`
+    const moved = isMoved(path, aside)
+    try {
+      return close(callback)
+    } finally {
+      if (moved) isMoved(aside, path)
+    }
+  }
+}
+
 /**
  * Returns the configured socket as a place to listen on. It is bound when a server listens, which
  * removes the file when it stops.
@@ -175,6 +197,7 @@ export function socketPlace({ path, group }: SocketConfig): ListeningPlace {
       await bound(server, path)
       try {
         open(path, gid)
+        keepReplacement(server, path)
       } catch (error) {
         server.close()
         throw error

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { chmodSync, closeSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, readlinkSync } from 'node:fs'
 import { type Server, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, describe, it } from 'node:test'
@@ -131,6 +131,31 @@ describe('a passed descriptor', { skip }, () => {
     assert.deepEqual(at('17'), { bind: '127.0.0.1', port: 19821 })
     assert.deepEqual(at('21'), { path: '/run/a' })
     for (const inode of ['18', '22', '23', '1']) assert.equal(at(inode), null)
+  })
+
+  it('is rejected if the path of another socket forges its row', () => {
+    const own = '0000000000000000: 00000002 00000000 00010000 0001 01 21 /run/a'
+    const forged = '0000000000000000: 00000002 00000000 00010000 0001 01 20 @\n0: 2 0 00010000 0001'
+    const at = (...rows: string[]) =>
+      listeningAt('21', { tcp: '', tcp6: '', unix: `Num Path\n${rows.join('\n')}\n` })
+    const error = { exit: EXIT.configuration, message: /another program forges a row/ }
+    assert.throws(() => at(`${forged} 01 21 /run/safe`, own), error)
+    assert.throws(() => at(own, '0: 2 0 0 0005 01 21 /run/a'), error)
+    // The kernel repeated the row, with another number of references.
+    assert.deepEqual(at(own, own.replace('00000002', '00000003')), { path: '/run/a' })
+  })
+
+  it('is rejected if a program of this machine forges its row', async (t) => {
+    const path = join(freshFolder(t), 'api.sock')
+    const server = await listening(t, { path })
+    chmodSync(path, 0o666)
+    const fd = fdOf(server)
+    const [inode = ''] = /\d+/.exec(readlinkSync(`/proc/self/fd/${fd}`)) ?? []
+    const safe = join(freshFolder(t), 'safe')
+    await listening(t, { path: safe })
+    chmodSync(safe, 0o600)
+    await listening(t, { path: `\0${process.pid}\n0: 2 0 00010000 0001 01 ${inode} ${safe}` })
+    assert.throws(() => placeOf(fd), { exit: EXIT.configuration, message: /forges a row/ })
   })
 })
 

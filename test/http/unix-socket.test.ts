@@ -6,6 +6,7 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -202,6 +203,42 @@ describe('the file of a socket', { skip }, () => {
     assert.throws(() => removeStaleSocket(path, seen), { exit: EXIT.portTaken })
     await isAnswered(path)
   })
+
+  it('is left alone at the stop if another daemon or a file replaced it', async (t) => {
+    const path = join(freshFolder(t), 'api.sock')
+    const first = await listening(t, path)
+    rmSync(path)
+    const second = await listening(t, path)
+    first.close()
+    await once(first, 'close')
+    await isAnswered(path)
+    rmSync(path)
+    writeFileSync(path, 'x')
+    second.close()
+    await once(second, 'close')
+    assert.equal(readFileSync(path, 'utf8'), 'x')
+  })
+
+  it(
+    'is not put behind a link that another user can change',
+    { skip: !isRoot && 'needs root' },
+    (t) => {
+      const [folder, owned] = [freshFolder(t), freshFolder(t)]
+      chownSync(owned, 1234, 1234)
+      const place = (link: string) =>
+        socketPlace({ path: join(link, 'run', 'api.sock'), group: null })
+      mkdirSync(join(folder, 'run'))
+      symlinkSync(folder, join(owned, 'link'))
+      const message = /any of them could replace the socket/
+      const refusal = { exit: EXIT.configuration, message }
+      assert.throws(() => place(join(owned, 'link')), refusal)
+      // A link of this user that leads through the link of the other.
+      symlinkSync(join(owned, 'link'), join(folder, 'second'))
+      assert.throws(() => place(join(folder, 'second')), refusal)
+      symlinkSync('.', join(folder, 'own'))
+      place(join(folder, 'own'))
+    },
+  )
 
   for (const [name, plant] of [
     ['a file', (path: string) => writeFileSync(path, 'x')],

@@ -4,7 +4,7 @@
  *
  * It never comes from an argument or a variable, because other users can see those.
  */
-import { closeSync, fstatSync, readFileSync } from 'node:fs'
+import { type Stats, closeSync, fstatSync, readFileSync, writeSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { lengthOf, LONGEST, SHORTEST } from '../../api/local/backup.ts'
 import { StartError } from '../../errors.ts'
@@ -51,6 +51,27 @@ function fromFile(path: string): string {
 
 const USAGE = '--passphrase-fd must be 0, or the number of a file that the caller opened, from 3.'
 
+/** Descriptors above this number are not searched for the other end of a pipe. */
+const LAST_SEARCHED = 255
+
+/**
+ * Whether this process can also write to the pipe of a descriptor, as to the pipes that Node
+ * creates for itself. Reading such a pipe could wait forever.
+ */
+function isOwnPipe({ dev, ino }: Stats): boolean {
+  for (let fd = 3; fd <= LAST_SEARCHED; fd++)
+    try {
+      const found = fstatSync(fd)
+      if (found.dev !== dev || found.ino !== ino) continue
+      // This writes nothing, and fails if the descriptor is for reading only.
+      writeSync(fd, new Uint8Array())
+      return true
+    } catch {
+      // This descriptor is not open, or is an end for reading.
+    }
+  return false
+}
+
 /** Reads a descriptor that this process inherited, and closes it. */
 function fromDescriptor(fd: number): string {
   try {
@@ -58,6 +79,7 @@ function fromDescriptor(fd: number): string {
     // Other kinds of descriptors are the program's own.
     if (!stat.isFile() && !stat.isFIFO() && !stat.isSocket() && !stat.isCharacterDevice())
       throw new UsageError(USAGE)
+    if (stat.isFIFO() && isOwnPipe(stat)) throw new UsageError(USAGE)
     const text = readFileSync(fd, 'utf8')
     closeSync(fd)
     return text

@@ -26,13 +26,16 @@ const namedServers = ({ values }: ConfigSurvey): Setting[] =>
     .toSorted()
     .map((name) => ({ name, byDefault: null, meaning: '', isSecret: false }))
 
+/** Matches a URL that may have a password, also one that a parser reads without its two slashes. */
+const MAYBE_PASSWORD = /^[a-z][a-z\d+.-]+:.*@/i
+
 /**
  * Whether a value is not shown: the setting is a secret, the value looks like a URL with a
  * password, or a secret stands where the path of its file should.
  */
 const isHidden = ({ name, isSecret }: Setting, value: string): boolean =>
   isSecret ||
-  /:\/\/[^/]*@/.test(value) ||
+  MAYBE_PASSWORD.test(value) ||
   (name.endsWith('_FILE') && !/^([/\\]|[A-Za-z]:)/.test(value))
 
 function shownSetting(setting: Setting, { values, places }: ConfigSurvey): ShownSetting {

@@ -1,7 +1,7 @@
 /** Checks the Unix socket of the API: who may connect, and whether the daemon has it. */
 import { type Stats, lstatSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { foreignFolder } from '../../storage/owned-folder.ts'
+import { foreignOnWay } from '../../storage/owned-folder.ts'
 import type { DoctorCheck } from './check.ts'
 import { type Finding, fail, ok, shellWord, warn } from './finding.ts'
 
@@ -27,7 +27,7 @@ function admits(path: string, { uid, gid, mode }: Stats): Finding {
       'Set SocketMode=0600 in the .socket unit, or restart the daemon if it created the socket.',
     )
   const folder = realpathSync(dirname(path))
-  const foreign = foreignFolder(folder, [0, uid])
+  const foreign = foreignOnWay(dirname(path), [0, uid])
   if (foreign !== null)
     return fail(
       NAME,

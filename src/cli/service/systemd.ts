@@ -29,20 +29,30 @@ export const STATE_LINK = SYSTEM.state
 export const SYSTEM_SETTINGS = '/etc/countersign'
 
 /**
+ * Returns a text as one word of a line in a unit.
+ * @see systemd.syntax(7)
+ */
+function unitWord(text: string): string {
+  // A line feed ends a line of a unit, so systemd would not run the rest of the command.
+  if (/\p{Cc}/u.test(text)) throw unaccepted(text)
+  const escaped = text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')
+  return /^[\w@%+=:,./-]+$/.test(escaped) ? escaped : `"${escaped}"`
+}
+
+const unaccepted = (text: string) =>
+  new StartError(
+    'failed',
+    `${JSON.stringify(text)} contains a character that systemd does not accept in the path of a program. Move the program elsewhere.`,
+  )
+
+/**
  * Returns one word of a command line in a unit.
  * @param isPath whether it is the first word, in which systemd expands no variables
- * @see systemd.syntax(7), systemd.service(5) "Command lines"
+ * @see systemd.service(5) "Command lines"
  */
 function word(text: string, isPath: boolean): string {
-  // A line feed ends a line of a unit, so systemd would not run the rest of the command.
-  if (/\p{Cc}/u.test(text) || (isPath && /["'\\]/.test(text)))
-    throw new StartError(
-      'failed',
-      `${JSON.stringify(text)} contains a character that systemd does not accept in the path of a program. Move the program elsewhere.`,
-    )
-  const escaped = text.replace(/[\\"]/g, '\\$&').replaceAll('%', '%%')
-  const whole = isPath ? escaped : escaped.replaceAll('$', '$$$$')
-  return /^[\w@%+=:,./-]+$/.test(whole) ? whole : `"${whole}"`
+  if (isPath && /["'\\]/.test(text)) throw unaccepted(text)
+  return unitWord(isPath ? text : text.replaceAll('$', '$$$$'))
 }
 
 const commandLine = (program: readonly string[], rest: string) =>
@@ -168,7 +178,7 @@ ProtectSystem=strict
 ReadWritePaths=${listed(folder)}
 `
 
-/** Returns the unit that makes one backup. */
+/** Returns the unit that makes one backup. Unlike command lines, Environment= has no variables. */
 export function backupUnit(wanted: TimerSettings): string {
   const { scope, program, folder, stateDir } = wanted
   const isSystem = scope === 'system'
@@ -183,7 +193,7 @@ After=countersignd.service
 [Service]
 Type=oneshot
 ExecStart=${commandLine(program, SCHEDULED.join(' '))}
-${stateDir === null ? '' : `Environment=${word(`SVC_STATE_DIR=${stateDir}`, false)}\n`}StandardOutput=null
+${stateDir === null ? '' : `Environment=${unitWord(`SVC_STATE_DIR=${stateDir}`)}\n`}StandardOutput=null
 StandardError=journal
 ${HARDENED}
 ${isSystem ? backupConfined(folder) : ''}`

@@ -1,7 +1,7 @@
 /** Where the passphrase of a backup comes from. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { passphraseOf } from '../../../src/cli/backup/passphrase.ts'
@@ -52,6 +52,20 @@ describe('the passphrase', () => {
       assert.match(error.message, /--passphrase-file .*--passphrase-fd/)
       return true
     }))
+
+  it(
+    'does not come from a pipe of this process, which may never end',
+    { skip: process.platform === 'win32' && 'Windows has no FIFOs' },
+    async (t) => {
+      const path = join(freshFolder(t), 'fifo')
+      execFileSync('mkfifo', [path])
+      const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+      t.after(() => closeSync(fd))
+      const other = openSync(path, constants.O_WRONLY)
+      t.after(() => closeSync(other))
+      await assert.rejects(given({ 'passphrase-fd': String(fd) }), UsageError)
+    },
+  )
 
   it('does not come from two places', () =>
     assert.rejects(given({ 'passphrase-fd': '0', 'passphrase-file': '/x' }), UsageError))

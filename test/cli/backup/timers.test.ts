@@ -44,6 +44,12 @@ describe('the timers of systemd', () => {
     assert.equal(end[0]?.join(' '), `systemctl disable --now ${name}`)
   })
 
+  it('name the state folder as it is: Environment= has no variables', () => {
+    const { files } = timerOf('linux', { ...WANTED, stateDir: '/srv/$HOME/50%n "a"' })
+    const line = String.raw`Environment="SVC_STATE_DIR=/srv/$HOME/50%%n \"a\""`
+    assert(files[0]!.content.split('\n').includes(line))
+  })
+
   it('reject a folder that a unit cannot contain', () => {
     for (const folder of ['/mnt/two\nlines', '/mnt/"a"', '/mnt/a\\b'])
       assert.throws(() => timerOf('linux', { ...WANTED, folder }), /systemd does not accept/)

@@ -69,17 +69,20 @@ test('config show: every setting with its value and its source', async (t) => {
   assert.match(person.err, /Only systemd passes these lines of .* on to the program: TZ\./)
 })
 
-const secrets: Record<string, string> = {
-  SVC_TOKEN: 'canary',
-  SVC_DATABASE_URL: 'postgres://u:canary@h/d',
-  SVC_SMTP_URL: 'smtps://u:canary@h',
-  SVC_ASSISTANT_URL: 'https://h/canary',
+const secrets: readonly (readonly [name: string, value: string])[] = [
+  ['SVC_TOKEN', 'canary'],
+  ['SVC_DATABASE_URL', 'postgres://u:canary@h/d'],
+  ['SVC_SMTP_URL', 'smtps://u:canary@h'],
+  ['SVC_ASSISTANT_URL', 'https://h/canary'],
   // These are mistakes, which their faults do not show either.
-  SVC_ASSISTANT_KEY_FILE: 'canary',
-  SVC_BACKEND_URL: 'https://u:canary@h',
-}
-for (const [name, value] of Object.entries(secrets))
-  test(`config show hides a secret in ${name}`, async (t) => {
+  ['SVC_ASSISTANT_KEY_FILE', 'canary'],
+  ['SVC_BACKEND_URL', 'https://u:canary@h'],
+  ['SVC_BACKEND_URL', 'https://u:canary/x@h'],
+  ['SVC_BACKEND_URL', 'https:/u:canary@h'],
+  ['SVC_ENV_LAB_URL', 'HTTPS:u:canary@h'],
+]
+for (const [name, value] of secrets)
+  test(`config show hides a secret in ${name}: ${value}`, async (t) => {
     const dir = freshFolder(t)
     writeFileSync(join(dir, 'countersignd.env'), `${name}=${value}\n`, { mode: 0o600 })
     for (const options of [[], ['--json']]) {
