@@ -6,6 +6,8 @@
  * this process waits. If a command is for the daemon of the whole machine, it connects to that
  * daemon and opens nothing itself.
  */
+import { lstatSync } from 'node:fs'
+import type { Config } from '../config/config.ts'
 import { StartError } from '../errors.ts'
 import { STATE_VERSIONS } from '../state/migrations.ts'
 import { openFolder } from '../storage/folder.ts'
@@ -77,10 +79,33 @@ async function systemDaemon(
   return connectToSystem(instance, token)
 }
 
-/** Like `holderOf`, but connects to the daemon of the whole machine if the command is for it. */
-export async function holderAt(place: InstanceFolders, token: string | null): Promise<LockOwner> {
+/**
+ * Checks that the configured Unix socket is not that of another user's daemon: the caller means
+ * that daemon, and would get an account of their own instead.
+ * @throws StartError `configuration`
+ */
+function requireNoOthersSocket({ socket }: Pick<Config, 'socket'>): void {
+  if (socket === null) return
+  const stat = lstatSync(socket.path, { throwIfNoEntry: false })
+  if (stat?.isSocket() !== true || stat.uid === process.geteuid?.()) return
+  throw new StartError(
+    'configuration',
+    `SVC_HTTP_SOCKET names ${socket.path}, the socket of user ${stat.uid}. The command line uses only your own daemon and the service of this machine. Send requests to the other daemon with a token (curl --unix-socket ${socket.path}), or unset SVC_HTTP_SOCKET to use your own account.`,
+  )
+}
+
+/**
+ * Like `holderOf`, but connects to the daemon of the whole machine if the command is for it.
+ * @throws StartError `configuration` if the settings name the socket of another user's daemon
+ */
+export async function holderAt(
+  place: InstanceFolders & Pick<Config, 'socket'>,
+  token: string | null,
+): Promise<LockOwner> {
   const daemon = await systemDaemon(place, token)
-  return daemon === null ? holderOf(place.stateDir, token) : { daemon }
+  if (daemon !== null) return { daemon }
+  requireNoOthersSocket(place)
+  return holderOf(place.stateDir, token)
 }
 
 /**
