@@ -59,8 +59,8 @@ const run = (files: readonly string[], before: readonly string[] = []): readonly
     files,
     before,
     options,
-    // One more than the cores: many files wait for other programs.
-    concurrency: availableParallelism() + 1,
+    // Two more than the cores: many files wait for other programs.
+    concurrency: availableParallelism() + 2,
     limitMs: TEST_LIMIT_MS,
     env: isFast ? { COUNTERSIGN_TEST_FAST: '1' } : {},
   })
