@@ -5,6 +5,8 @@ import {
   type Drill,
   FORM_TYPE,
   JSON_TYPE,
+  PAGE_PATH,
+  isOverSocket,
   opened,
   requestTo,
   answerText,
@@ -86,6 +88,17 @@ async function beginnings(target: Target, scene: Scene): Promise<string[]> {
   return [`${head}X-Half: `, requestTo(target, scene, { lines, body: '{"na' })]
 }
 
+/** Returns the answers that may end an incomplete request to a route. */
+const endsOf = (target: Target, scene: Scene): readonly string[] => [
+  '408 request_timeout',
+  // A required query is validated before the body is read.
+  '422 validation_failed',
+  // No page can send a request over the socket, so the guard rejects those to this path at once.
+  ...(target.pattern === PAGE_PATH && isOverSocket(target, scene)
+    ? ['403 origin_not_allowed']
+    : []),
+]
+
 /** Takes as long as the server’s timeout: half a minute. */
 export const slow: Drill = {
   row: 'Slow clients, floods',
@@ -96,9 +109,12 @@ export const slow: Drill = {
       (await beginnings(target, scene)).map(async (bytes) => {
         const text = await stall(scene.at[target.listener].address, bytes)
         const answer = answersIn(text).map(answerText).join()
-        // A required query is validated before the body is read.
-        const isClosed = answer === '408 request_timeout' || answer === '422 validation_failed'
-        record(answer, isClosed ? null : `${nameOf(target)}: ${answer || 'no answer'}`)
+        record(
+          answer,
+          endsOf(target, scene).includes(answer)
+            ? null
+            : `${nameOf(target)}: ${answer || 'no answer'}`,
+        )
       }),
     )
     const all = (await Promise.all(stalled)).flat()
