@@ -38,13 +38,14 @@ function allDecorated(
     }))
   const named = membersNamer(device)
   const replaced = replacedBy(device.state)
+  const standings = device.state.connections.standings(connections.map(({ id }) => id))
   return connections.map((connection) => {
-    const row = device.state.connections.get(connection.id)
+    const standing = standings.get(connection.id) ?? null
     return {
       ...connection,
       members: named(connection.members),
-      secret_here: device.vault.has(connection.id) && hasEpoch(row),
-      suspended: row?.hold ?? null,
+      secret_here: device.vault.has(connection.id) && hasEpoch(standing),
+      suspended: standing?.hold ?? null,
       replaced_by: replaced.get(connection.id) ?? null,
     }
   })

@@ -27,10 +27,13 @@ export interface ConnectionRow {
   readonly updated_at: number
 }
 
+/** Whether the words of a connection may verify. */
+export type Standing = Pick<ConnectionRow, 'id' | 'epoch' | 'hold'>
+
 const COLUMNS = 'id, name, epoch, head, members, hold, updated_at'
 
 /** Checks whether this device has stored an epoch of a connection. */
-export const hasEpoch = (row: ConnectionRow | null): row is ConnectionRow =>
+export const hasEpoch = <Row extends Pick<ConnectionRow, 'epoch'>>(row: Row | null): row is Row =>
   row !== null && row.epoch > 0
 
 /** Checks whether words of a connection verify if its secret is here. */
@@ -64,6 +67,10 @@ export function connectionRows(
     'insert into connection_members (connection, account) values (?, ?) on conflict do nothing',
   )
   const get = statement<Stored>(db, `select ${COLUMNS} from connections where id = ?`)
+  const standings = statement<Standing>(
+    db,
+    'select id, epoch, hold from connections where id in (select value from json_each(?))',
+  )
   const all = statement<Stored>(db, `select ${COLUMNS} from connections order by id desc`)
   const ids = statement<{ id: string }>(db, 'select id from connections')
   const pending = statement<{ id: string }>(
@@ -156,6 +163,9 @@ export function connectionRows(
         append('connection.ready', { connection_id: id, name: row.name })
     },
     get: read,
+    /** Returns the standings, by id, of those of the given connections that are stored here. */
+    standings: (among: readonly string[]): ReadonlyMap<string, Standing> =>
+      new Map(standings.all(JSON.stringify(among)).map((row) => [row.id, row])),
     /** Returns every connection, newest first. */
     all: (): ConnectionRow[] => all.all().map(parsed),
     ids: (): string[] => ids.all().map(({ id }) => id),

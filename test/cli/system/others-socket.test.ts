@@ -1,4 +1,4 @@
-/** SVC_HTTP_SOCKET names the socket of another user's daemon, which the command line does not use. */
+/** `SVC_HTTP_SOCKET` may name the socket of another user, which the command line does not use. */
 import assert from 'node:assert/strict'
 import { chownSync, existsSync } from 'node:fs'
 import { once } from 'node:events'
