@@ -119,13 +119,16 @@ async function bundleAuthorities(root) {
   )
 }
 
-/** Makes everything readable, also if the umask of the build is strict. */
+/**
+ * Makes everything readable, also if the umask of the build is strict. Links are left: that of the
+ * loader leads to the loader of this machine, until it is in the image.
+ */
 async function openModes(root) {
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
-    if (entry.isDirectory() || /\/(ld-linux[^/]*|countersignd)$/.test(path))
-      await chmod(path, 0o755)
-    else if (entry.isFile()) await chmod(path, 0o644)
+    const isProgram = /\/(ld-linux[^/]*|countersignd)$/.test(path)
+    if (entry.isDirectory()) await chmod(path, 0o755)
+    else if (entry.isFile()) await chmod(path, isProgram ? 0o755 : 0o644)
   }
 }
 

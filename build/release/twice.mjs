@@ -6,7 +6,8 @@
  *   npm run release:twice -- --untagged STEP…    only these steps
  *
  * The second build has another path, clock, time zone, language and mask of modes, and as root
- * another user. Each build is of a clone with its own packages. Needs `faketime`.
+ * another user, nobody. Each build is of a clone with its own packages. Needs `faketime`, and for
+ * images `uidmap`.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -24,6 +25,8 @@ import { join } from 'node:path'
 
 const say = (text) => process.stdout.write(`${text}\n`)
 const NOBODY = 65_534
+/** Ids that no user has. Without ids of its own, a user cannot make images with files of others. */
+const SUBORDINATE = '400000000-400065535'
 const isRoot = process.getuid() === 0
 
 /** Runs a command; its output is shown. */
@@ -31,6 +34,18 @@ function run(command, words, options) {
   const { status, error } = spawnSync(command, words, { stdio: 'inherit', ...options })
   if (error !== undefined) throw new Error(`Cannot run ${command}: ${error.message}. Install it.`)
   if (status !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${status}`)
+}
+
+/** Runs some work while nobody has subordinate ids (subuid(5)), which buildah needs for images. */
+function withSubordinateIds(work) {
+  const change = (how) =>
+    run('usermod', [`--${how}-subuids`, SUBORDINATE, `--${how}-subgids`, SUBORDINATE, 'nobody'])
+  change('add')
+  try {
+    work()
+  } finally {
+    change('del')
+  }
 }
 
 /** Fetches what a build gets from the registry: its clock may be wrong for certificates. */
@@ -90,11 +105,14 @@ try {
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   }
   const line = 'umask 077 && exec "$@"'
-  run('/bin/sh', ['-c', line, 'sh', 'faketime', '+400 days', process.execPath, ...words], {
-    cwd: other,
-    env,
-    ...(isRoot ? { uid: NOBODY, gid: NOBODY } : {}),
-  })
+  const again = (user) =>
+    run('/bin/sh', ['-c', line, 'sh', 'faketime', '+400 days', process.execPath, ...words], {
+      cwd: other,
+      env,
+      ...user,
+    })
+  if (isRoot) withSubordinateIds(() => again({ uid: NOBODY, gid: NOBODY }))
+  else again({})
 
   const [first, second] = [one, other].map((path) => sumsIn(join(path, 'dist/release')))
   const names = new Set([...Object.keys(first), ...Object.keys(second)])
