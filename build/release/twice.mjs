@@ -6,7 +6,7 @@
  *   npm run release:twice -- --untagged STEP…    only these steps
  *
  * The second build has another path, clock, time zone, language and mask of modes, and as root
- * another user, nobody. Each build is of a clone with its own packages. Needs `faketime`, and for
+ * another user. Each build is of a clone with its own packages. Needs `faketime`, and for
  * images `uidmap`.
  */
 import { spawnSync } from 'node:child_process'
@@ -36,7 +36,7 @@ function run(command, words, options) {
   if (status !== 0) throw new Error(`${command} ${words.join(' ')} ended with ${status}`)
 }
 
-/** Runs some work while nobody has subordinate ids (subuid(5)), which buildah needs for images. */
+/** Runs some work while the other user has subordinate ids, which buildah needs (subuid(5)). */
 function withSubordinateIds(work) {
   const change = (how) =>
     run('usermod', [`--${how}-subuids`, SUBORDINATE, `--${how}-subgids`, SUBORDINATE, 'nobody'])
