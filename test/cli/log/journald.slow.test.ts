@@ -22,11 +22,12 @@ mount -t tmpfs countersign /var/log
 ${JOURNALD} & journald=$!
 trap 'kill $journald' EXIT
 until [ -S /run/systemd/journal/stdout ]; do kill -0 $journald; done
+# Replaces the shell, so that the process of the daemon is that of the shell.
 in_journal() {
-  systemd-cat -t countersignd sh -c \\
+  exec systemd-cat -t countersignd sh -c \\
     'JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$0" "$@"' "$NODE" "$MAIN" "$@"
 }
-SVC_HTTP_PORT=x in_journal serve || [ $? = 3 ]
+(SVC_HTTP_PORT=x in_journal serve) || [ $? = 3 ]
 in_journal serve & daemon=$!
 "$NODE" "$MAIN" health --wait 60 >/dev/null
 kill $daemon
