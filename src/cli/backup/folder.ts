@@ -4,8 +4,8 @@
  * A file marks the folder. If the disk of the folder is not mounted, the folder may still exist,
  * but the mark is missing, so that no backup is written to the wrong disk.
  */
-import { lstatSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { lstatSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { requireFolder } from '../commands/session/machine-key-file.ts'
 
@@ -16,8 +16,15 @@ const TEXT =
 
 const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
 
+/** Whether a folder is another one or in it. A path on another drive of Windows stays absolute. */
+function isWithin(folder: string, other: string): boolean {
+  const way = relative(other, folder)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
 /**
  * Returns the absolute path of a folder that scheduled backups can use.
+ * @param given a path, which may contain links
  * @throws StartError
  */
 export function requireBackupFolder(given: string, stateDir: string): string {
@@ -27,7 +34,7 @@ export function requireBackupFolder(given: string, stateDir: string): string {
       'failed',
       `There is no folder ${folder}. If it is on another disk, mount the disk; or else create the folder.`,
     )
-  if (!relative(stateDir, folder).startsWith('..'))
+  if (isWithin(realpathSync(folder), realpathSync(stateDir)))
     throw new StartError(
       'failed',
       `${folder} is in the state folder, with which the backups would be lost. Name a folder elsewhere, best on another disk.`,
