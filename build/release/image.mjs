@@ -4,6 +4,7 @@
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import {
   chmod,
   copyFile,
@@ -144,10 +145,30 @@ async function repack(pushed, { path, time, folder }) {
   const text = JSON.stringify({ ...settings, container: undefined })
   const name = `${createHash('sha256').update(text).digest('hex')}.json`
   await writeFile(join(folder, name), text)
+  // Its mode allows no writing, except by root.
+  await rm(join(folder, 'manifest.json'))
   await writeFile(join(folder, 'manifest.json'), JSON.stringify([{ ...manifest[0], Config: name }]))
   const same = ['--owner=0', '--group=0', '--numeric-owner', '--mode=0644', `--mtime=@${time}`]
   const files = ['manifest.json', name, ...manifest[0].Layers]
   await exec('tar', [...same, '--format=gnu', '-cf', path, '-C', folder, ...files])
+}
+
+const storageOf = (folder) => join(folder, 'storage')
+
+/** Returns a function that runs `buildah` with its storage in a folder, and returns the output. */
+const buildahIn = (folder) => {
+  const places = ['--root', storageOf(folder), '--runroot', join(folder, 'run')]
+  return async (...words) =>
+    (await exec('buildah', [...places, '--storage-driver', 'vfs', ...words])).stdout.trim()
+}
+
+/** Deletes a folder. If root does not build, only buildah can delete the files of other users. */
+async function discard(folder) {
+  if (existsSync(storageOf(folder))) {
+    await buildahIn(folder)('rm', '--all')
+    await buildahIn(folder)('rmi', '--all', '--force')
+  }
+  await rm(folder, { recursive: true, force: true })
 }
 
 /**
@@ -176,9 +197,7 @@ async function buildImage({ release, target, architecture, folder }) {
   await chmod(state, 0o755)
   await chmod(join(state, basename(STATE)), 0o700)
 
-  const storage = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run')]
-  const buildah = async (...words) =>
-    (await exec('buildah', [...storage, '--storage-driver', 'vfs', ...words])).stdout.trim()
+  const buildah = buildahIn(folder)
   const container = await buildah('from', '--arch', architecture, 'scratch')
   await buildah('copy', '--quiet', '--chown', '0:0', container, root, '/')
   await buildah('copy', '--quiet', '--chown', `${USER}:${USER}`, container, state, dirname(STATE))
@@ -256,7 +275,7 @@ export async function buildImages(release) {
     try {
       paths.push(await buildImage({ release, target, architecture, folder }))
     } finally {
-      await rm(folder, { recursive: true, force: true })
+      await discard(folder)
     }
   }
   return paths
