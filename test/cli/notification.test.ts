@@ -26,7 +26,7 @@ test('notifications are listed, marked as read and deleted', async (t) => {
   assert.match(
     (await bob.good(['notification', 'list'])).out,
     new RegExp(
-      `^${second!.id}  ${WHEN}  new  ".*" invites you .*\\n {2}A person .*\\n${first!.id}`,
+      `^${second!.id}  ${WHEN} +new  ".*" invites you .*\\n {2}A person .*\\n${first!.id}`,
       'm',
     ),
   )
