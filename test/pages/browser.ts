@@ -46,6 +46,14 @@ export type Visitor = {
   close: () => Promise<void>
 }
 
+/** What the browser itself logs, and is no fault of a page. */
+const OF_THE_BROWSER = [
+  // A page with status 404 or 410, which ours have on purpose.
+  'the server responded with a status of',
+  // A test types faster than a person, before the first picture of a page with `autofocus`.
+  'Autofocus processing was blocked because a document already has a focused element',
+]
+
 /**
  * Starts Chromium without any network requests of its own. `languages` is the `Accept-Language` of
  * its requests. All pages with a standing clock share a
@@ -61,8 +69,7 @@ export async function visitor(languages = 'en-US'): Promise<Visitor> {
     await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
       violated(event.violatedDirective + ' ' + event.blockedURI))`)
     context.on('console', (message) => {
-      // The browser itself logs a page with status 404 or 410, which ours have on purpose.
-      if (!message.text().includes('the server responded with a status of'))
+      if (!OF_THE_BROWSER.some((text) => message.text().includes(text)))
         messages.push(message.text())
     })
     context.on('weberror', (error) => messages.push(String(error.error())))
