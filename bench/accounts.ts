@@ -18,6 +18,7 @@ import { enrolmentOf, newMaker } from '../test/service/person.ts'
 import { startPostgres } from '../test/service/postgres.ts'
 import { type Bench, MEASURES } from './account-measures.ts'
 import { type Row, fill, newRow } from './account-rows.ts'
+import { quantile } from './figures.ts'
 import { type Query, overheard, planOf, tablesOf, tap } from './plans.ts'
 
 const SIZES = [100, 1_000, 10_000]
@@ -70,9 +71,6 @@ async function openBench(url: string, rows: readonly Row[], at: number): Promise
   const token = await daemon.token('full')
   return { size: rows.length, url, rows, door, account, daemon, token, mailDir }
 }
-
-const quantile = (values: readonly number[], q: number) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * q)] as number
 
 /**
  * Measures all sizes in alternation; each round begins with a different one.

@@ -10,7 +10,7 @@ import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { consoleBrowser } from '../test/console/console.ts'
 import { startDaemon } from '../test/daemon.ts'
-import { median, say } from './figures.ts'
+import { median, quantile, say } from './figures.ts'
 
 const OPENINGS = 15
 const CHECKS = 20
@@ -100,8 +100,7 @@ const scrolled = (page: Page): Promise<number[]> =>
     requestAnimationFrame(step)
   })`)
 
-const p95 = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)]!
+const p95 = (values: readonly number[]) => quantile(values, 0.95)
 
 async function frames(): Promise<void> {
   for (let done = 0; done < CONNECTIONS; done += AT_ONCE)

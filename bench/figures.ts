@@ -1,11 +1,10 @@
 /** Computes and prints the figures of a run. */
 
-export const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
+/** Returns the value that a share of the values, from 0 to below 1, are below. */
+export const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] as number
 
-/** Returns the value that a quarter of the values are below. */
-export const quarter = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] as number
+export const median = (values: readonly number[]): number => quantile(values, 0.5)
 
 export const say = (text: string): unknown => process.stdout.write(`${text}\n`)
 

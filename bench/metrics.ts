@@ -6,8 +6,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { quarter, report } from './figures.ts'
+import { quantile, report } from './figures.ts'
 import { connections } from './load.ts'
+import { oneConnection } from './one-connection.ts'
 import { cost, listening, spawnDaemonFromSources } from './programs.ts'
 
 const FIRST_PORT = 19_831
@@ -24,26 +25,15 @@ const UNCOUNTED = ['--import', join(import.meta.dirname, 'uncounted.mjs')]
 async function started(kind: (typeof KINDS)[number], port: number, stateDir: string) {
   const daemon = spawnDaemonFromSources(port, stateDir, kind === 'uncounted' ? UNCOUNTED : [])
   await listening(daemon)
-  const post = async (path: string, body: object, token = '') => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-    return (await answer.json()) as Record<string, string>
-  }
-  const { token } = await post('/api/v1/token', { name: 'bench', scope: 'full' })
-  const { id } = await post('/api/v1/connections', { name: 'Friend' }, token)
-  const get = (path: string) => () =>
-    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`
+  const { get, code } = await oneConnection(port)
   const to = connections(port)
-  const send = (count: number) => to.send(get(`/api/v1/connections/${id}/code`), count)
+  const send = (count: number) => to.send(() => code, count)
   // A connection without a first request would be closed.
   await send(100)
   return {
     /** Returns the processor time of the requests of a round, in milliseconds. */
     round: async () => {
-      if (kind === 'scraped') await to.send(get('/metrics'), 8)
+      if (kind === 'scraped') await to.send(() => get('/metrics'), 8)
       return await cost(daemon, () => send(REQUESTS))
     },
     stop: async () => {
@@ -67,7 +57,7 @@ async function compared(folder: string): Promise<readonly number[]> {
     }
   }
   for (const daemon of daemons) await daemon.stop()
-  return costs.map(quarter)
+  return costs.map((each) => quantile(each, 0.25))
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'))

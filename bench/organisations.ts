@@ -15,6 +15,7 @@ import { noteActivities } from '../src/service/organisations/activity-subscriber
 import { type History, fillHistory, figuresOf } from '../test/service/organisations/org-history.ts'
 import { NOW, type OrgFixture, openOrgFixture } from '../test/service/organisations/org-subject.ts'
 import { startPostgres } from '../test/service/postgres.ts'
+import { quantile } from './figures.ts'
 import { type Query, overheard, planOf, tap } from './plans.ts'
 import pg from 'pg'
 
@@ -157,9 +158,6 @@ async function compare({ account, history }: Bench): Promise<void> {
   const sum = weeks.points.reduce((all, { value }) => all + value, 0)
   assert.equal(sum, history.count)
 }
-
-const quantile = (values: readonly number[], q: number) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * q)] as number
 
 /**
  * Measures all sizes in alternation; each round begins with a different one. Returns whether the

@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { median, say } from './figures.ts'
 import { connections } from './load.ts'
-import { cpuMs, listening, spawnDaemon } from './programs.ts'
+import { oneConnection } from './one-connection.ts'
+import { cost, listening, spawnDaemon } from './programs.ts'
 
 const PORT = 19_833
 const READERS = 100
@@ -18,18 +19,8 @@ const WARM_UP = 16_000
 const REQUESTS = 4_000
 const CONNECTIONS = 50
 
-const origin = `http://127.0.0.1:${PORT}`
 const stateDir = mkdtempSync(join(tmpdir(), 'countersign-bench-'))
 const daemon = spawnDaemon(PORT, stateDir)
-
-async function post(path: string, body: object, token?: string): Promise<Record<string, string>> {
-  const headers = {
-    'Content-Type': 'application/json',
-    ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
-  }
-  const answer = await fetch(origin + path, { method: 'POST', headers, body: JSON.stringify(body) })
-  return (await answer.json()) as Record<string, string>
-}
 
 /** Opens a reader of events. Resolves when its stream has begun. */
 async function openReader(request: string): Promise<Socket> {
@@ -41,27 +32,18 @@ async function openReader(request: string): Promise<Socket> {
 
 try {
   await listening(daemon)
-  const { token = '' } = await post('/api/v1/token', { name: 'bench', scope: 'write' })
-  const { id } = await post('/api/v1/connections', { name: 'Bank' }, token)
-  const textOf = (path: string) =>
-    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${PORT}\r\nAuthorization: Bearer ${token}\r\n\r\n`
-  const request = textOf(`/api/v1/connections/${id}/code`)
+  const { get, code } = await oneConnection(PORT)
   const open = connections(PORT, CONNECTIONS)
-  const run = (count: number) => open.send(() => request, count)
-  const pid = daemon.process.pid!
-  async function cost(): Promise<number> {
-    const before = cpuMs(pid)
-    await run(REQUESTS)
-    return cpuMs(pid) - before
-  }
+  const run = (count: number) => open.send(() => code, count)
+  const measured = () => cost(daemon, () => run(REQUESTS))
   await run(WARM_UP)
   const ratios: number[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    const alone = await cost()
+    const alone = await measured()
     const readers = await Promise.all(
-      Array.from({ length: READERS }, () => openReader(textOf('/api/v1/events'))),
+      Array.from({ length: READERS }, () => openReader(get('/api/v1/events'))),
     )
-    ratios.push(alone / (await cost()))
+    ratios.push(alone / (await measured()))
     for (const reader of readers) reader.destroy()
   }
   open.close()
