@@ -165,8 +165,9 @@ const buildahIn = (folder) => {
 /** Deletes a folder. If root does not build, only buildah can delete the files of other users. */
 async function discard(folder) {
   if (existsSync(storageOf(folder))) {
-    await buildahIn(folder)('rm', '--all')
-    await buildahIn(folder)('rmi', '--all', '--force')
+    const buildah = buildahIn(folder)
+    await buildah('rm', '--all')
+    await buildah('rmi', '--all', '--force')
   }
   await rm(folder, { recursive: true, force: true })
 }

@@ -105,14 +105,15 @@ try {
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   }
   const line = 'umask 077 && exec "$@"'
-  const again = (user) =>
+  const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {}
+  const again = () =>
     run('/bin/sh', ['-c', line, 'sh', 'faketime', '+400 days', process.execPath, ...words], {
       cwd: other,
       env,
       ...user,
     })
-  if (isRoot) withSubordinateIds(() => again({ uid: NOBODY, gid: NOBODY }))
-  else again({})
+  if (isRoot) withSubordinateIds(again)
+  else again()
 
   const [first, second] = [one, other].map((path) => sumsIn(join(path, 'dist/release')))
   const names = new Set([...Object.keys(first), ...Object.keys(second)])

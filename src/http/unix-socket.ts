@@ -82,6 +82,9 @@ const isListening = (path: string): Promise<boolean> =>
     })
   })
 
+/** Returns the path to which a file at a path is moved while it is looked at or kept. */
+const asideOf = (path: string) => `${path}.${process.pid}`
+
 /**
  * Removes a socket on which no program listened.
  *
@@ -90,7 +93,7 @@ const isListening = (path: string): Promise<boolean> =>
  * @throws StartError
  */
 export function removeStaleSocket(path: string, seen: Stats): void {
-  const aside = `${path}.${process.pid}`
+  const aside = asideOf(path)
   renameSync(path, aside)
   const { ino, mtimeMs } = lstatSync(aside)
   if (ino === seen.ino && mtimeMs === seen.mtimeMs) {
@@ -172,7 +175,7 @@ function keepReplacement(server: Server, path: string): void {
   server.close = (callback) => {
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found === undefined || found.ino === own) return close(callback)
-    const aside = `${path}.${process.pid}`
+    const aside = asideOf(path)
     const moved = isMoved(path, aside)
     try {
       return close(callback)

@@ -28,7 +28,7 @@ export interface ConnectionRow {
 }
 
 /** Whether the words of a connection may verify. */
-export type Standing = Pick<ConnectionRow, 'id' | 'epoch' | 'hold'>
+type Standing = Pick<ConnectionRow, 'id' | 'epoch' | 'hold'>
 
 const COLUMNS = 'id, name, epoch, head, members, hold, updated_at'
 
