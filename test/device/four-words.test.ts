@@ -13,6 +13,7 @@ import {
   typed,
   withSend,
 } from './contacting.ts'
+import { instead } from '../world/interceptor.ts'
 import { isIn, newWorld, verifies } from '../world/world.ts'
 import { rejects } from '../rejects.ts'
 
@@ -79,6 +80,25 @@ describe('wrong words', () => {
     const { received } = await bob.account().invitations.list({})
     assert.equal(received[0]?.state, 'pending')
     await rejects('invalid_state', typed(bob, invitation.id, words, ada), { state: 'words_used' })
+  })
+
+  it('leave new words valid that are created while the end of the run is stored', async (t) => {
+    const { ada, bob, invitation, words } = await invited(t)
+    let creating: ReturnType<typeof makeWords> | undefined
+    const asks = ada.restart(
+      instead('deviceFirstContacts', 'end', (honest) => async (input) => {
+        creating ??= makeWords(asks.device(), ada.account(), invitation)
+        for (let turns = 0; turns < 200; turns++) await new Promise(setImmediate)
+        return honest(input)
+      }),
+    )
+    const wrong = typed(bob, invitation.id, otherThan(words), asks)
+    await rejects('invalid_state', wrong, { state: 'wrong_words' })
+    const again = await creating
+    assert.equal(
+      (await typed(bob, invitation.id, again?.words ?? '', asks)).state,
+      'approved',
+    )
   })
 
   it('are limited to three in 15 minutes, across restarts and new words', async (t) => {

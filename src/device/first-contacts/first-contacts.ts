@@ -21,6 +21,11 @@ export interface FirstContacts {
   /** Polls once, after a poll that is running. Never throws. */
   turn(): Promise<void>
   /**
+   * Runs `work` while no poll runs, and returns its result. A step of an earlier first contact
+   * would end a new one for the same invitation.
+   */
+  betweenPolls<T>(work: () => Promise<T>): Promise<T>
+  /**
    * Resolves when the first contact for an invitation has ended, or after `withinMs` milliseconds.
    */
   ended(invitation: string, withinMs: number): Promise<void>
@@ -36,7 +41,8 @@ export function newFirstContacts(of: {
   const { account, log } = of
   let closed = false
   let timer: NodeJS.Timeout | null = null
-  let running: Promise<void> = Promise.resolve()
+  /** The last poll, or work between polls. */
+  let running: Promise<unknown> = Promise.resolve()
   const waiting = new Set<() => void>()
 
   async function step(row: FirstContactRow, find: () => Promise<Found>): Promise<void> {
@@ -76,8 +82,14 @@ export function newFirstContacts(of: {
       }
   }
 
-  function turn(): Promise<void> {
-    running = running.then(async () => {
+  function betweenPolls<T>(work: () => Promise<T>): Promise<T> {
+    const result = running.then(work)
+    running = result.catch(() => undefined)
+    return result
+  }
+
+  const turn = () =>
+    betweenPolls(async () => {
       if (closed) return
       try {
         await ask()
@@ -86,8 +98,6 @@ export function newFirstContacts(of: {
       }
       for (const check of waiting) check()
     })
-    return running
-  }
 
   const isOpen = () => !closed && of.device().state.firstContacts.running().length > 0
 
@@ -106,6 +116,7 @@ export function newFirstContacts(of: {
   return {
     wake: plan,
     turn,
+    betweenPolls,
     ended: (invitation, withinMs) =>
       new Promise((resolve) => {
         const hasEnded = () => {

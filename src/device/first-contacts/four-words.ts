@@ -42,14 +42,12 @@ export async function makeWords(
   const { state, now } = device
   const sid = encodeBase64url(randomBytes(16))
   const words = newContactWords().join(' ')
-  await account.deviceFirstContacts.open({ body: { invitation: id, sid } })
-  device.requireSession()
-  const started_at = now()
-  const until = started_at + WORDS_MS
   const peer = to.user_id ?? to.email ?? ''
-  state.transaction(() => {
-    keepSecret(device, id, { words, scalar: newScalar() })
-    state.firstContacts.put({
+  const until = await device.firstContacts.betweenPolls(async () => {
+    await account.deviceFirstContacts.open({ body: { invitation: id, sid } })
+    device.requireSession()
+    const started_at = now()
+    const row = {
       invitation: id,
       connection: connection_id,
       role: 'inviter',
@@ -58,8 +56,13 @@ export async function makeWords(
       state: 'open',
       reason: null,
       started_at,
-      until,
+      until: started_at + WORDS_MS,
+    } as const
+    state.transaction(() => {
+      keepSecret(device, id, { words, scalar: newScalar() })
+      state.firstContacts.put(row)
     })
+    return row.until
   })
   device.firstContacts.wake()
   return { invitation_id: id, to: to.email ?? peer, words, expires_at: timeAt(until) }
