@@ -16,14 +16,18 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { until } from '../until.ts'
 import { terminal } from './terminal.ts'
 
-/** Returns all that can be observed of a folder: names, modes, owners, times, contents. */
+/**
+ * Returns all that can be observed of a folder: names, modes, owners, times, contents. The index of
+ * a write-ahead log is memory that all its readers write: its content and time are left out.
+ */
 export function traces(dir: string): string[] {
   if (!existsSync(dir)) return []
   const of = (path: string): string[] => {
     const stat = lstatSync(path)
     const { mode, uid, gid, mtimeMs, size, ino } = stat
     const content = stat.isFile() ? hash('sha256', readFileSync(path)) : ''
-    const line = [path, mode.toString(8), uid, gid, mtimeMs, size, ino, content].join(' ')
+    const state = path.endsWith('-shm') ? [] : [mtimeMs, content]
+    const line = [path, mode.toString(8), uid, gid, size, ino, ...state].join(' ')
     return [line, ...(stat.isDirectory() ? below(path) : [])]
   }
   const below = (path: string) =>
@@ -55,7 +59,8 @@ export async function examine(
   const before = traces(dir)
   const run = terminal(dir)
   const script = await run(['doctor', '--json'], { env })
-  assert.deepEqual(traces(dir), before, 'it left a trace')
+  const changed = traces(dir).filter((line) => !before.includes(line))
+  assert.deepEqual([changed, traces(dir).length], [[], before.length])
   assert.equal(script.err, '')
   for (const secret of [...secretsIn(dir), ...canaries])
     assert(secret === '' || !script.out.includes(secret), 'it told a secret')
