@@ -95,10 +95,7 @@ describe('wrong words', () => {
     const wrong = typed(bob, invitation.id, otherThan(words), asks)
     await rejects('invalid_state', wrong, { state: 'wrong_words' })
     const again = await creating
-    assert.equal(
-      (await typed(bob, invitation.id, again?.words ?? '', asks)).state,
-      'approved',
-    )
+    assert.equal((await typed(bob, invitation.id, again?.words ?? '', asks)).state, 'approved')
   })
 
   it('are limited to three in 15 minutes, across restarts and new words', async (t) => {
