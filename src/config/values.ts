@@ -187,7 +187,7 @@ export const isPrivateUrl = (url: URL): boolean =>
 export function origin(env: Env, name: string): string | null {
   const value = read(env, name)
   if (value === null) return null
-  const shown = value.includes('@') ? '(not shown: it may hold a password)' : value
+  const shown = /@|\?./.test(value) ? '(not shown: it may hold a password or a key)' : value
   const url = URL.parse(value)
   if (url === null) throw wrong(name, shown, 'it must be a URL, https://host[:port].')
   if (!isPrivateUrl(url)) {

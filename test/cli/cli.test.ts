@@ -50,6 +50,8 @@ for (const mode of ['a daemon runs', 'no daemon runs'] as const)
         /^The account .* is on this machine only, with 0 connections and 0 guest codes\.$/m
       assert.match(out, account)
       assert.equal(out.startsWith('The daemon is not running.'), daemon === undefined)
+      // The embedded account server runs in the daemon.
+      assert.equal(/^Reachable +yes$/m.test(out), daemon !== undefined)
       assert.match(out, /^Keychain +encrypted files$/m)
       const { authenticated, version, environment: name, ...rest } = await json('status')
       assert.deepEqual([authenticated, version, name], [true, VERSION, 'embedded'])

@@ -4,7 +4,7 @@
  * A file marks the folder. If the disk of the folder is not mounted, the folder may still exist,
  * but the mark is missing, so that no backup is written to the wrong disk.
  */
-import { lstatSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { StartError } from '../../errors.ts'
 import { requireFolder } from '../commands/session/machine-key-file.ts'
@@ -69,9 +69,11 @@ export function requireMark(folder: string, id: string): void {
   )
 }
 
+const prefixOf = (id: string) => `countersign-${id}-`
+
 /** Returns the name of a new file. */
 export const backupName = (id: string, now: Date): string =>
-  `countersign-${id}-${now.toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}.backup`
+  `${prefixOf(id)}${now.toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}.backup`
 
 /**
  * Deletes the oldest files of a schedule, until only `keep` are left.
@@ -85,4 +87,19 @@ export function deleteOldest(folder: string, files: readonly string[], keep: num
   const old = existing.slice(0, Math.max(0, existing.length - keep))
   for (const name of old) rmSync(join(folder, name), { force: true })
   return files.filter((name) => !existing.includes(name) || old.includes(name))
+}
+
+/** An incomplete file that was not written to for so long is of a backup that was killed. */
+const KILLED_MS = 3_600_000
+
+/**
+ * Deletes the incomplete files of a schedule, which a killed backup leaves.
+ * @param now Unix milliseconds
+ */
+export function deleteIncomplete(folder: string, id: string, now: number): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name)
+    const isIncomplete = name.startsWith(prefixOf(id)) && name.endsWith('.part')
+    if (isIncomplete && lstatSync(path).mtimeMs < now - KILLED_MS) rmSync(path, { force: true })
+  }
 }

@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError, StartError, isFullDisk } from '../../errors.ts'
 import type { Api, Invocation } from '../command.ts'
-import { backupName, requireMark, deleteOldest } from './folder.ts'
+import { backupName, deleteIncomplete, deleteOldest, requireMark } from './folder.ts'
 import { makeBackup } from './stream.ts'
 
 type Result = Parameters<Api['backupSchedule']['record']>[0]['body']
@@ -63,6 +63,7 @@ export async function runScheduled({ withApi, print }: Invocation): Promise<void
     let made: Result['made'] = null
     try {
       requireMark(folder, id)
+      deleteIncomplete(folder, id, Date.now())
       const { passphrase } = await api.backupSchedule.unlock({})
       const tested = await makeTested(api, schedule, passphrase)
       made = tested.made

@@ -26,8 +26,11 @@ const namedServers = ({ values }: ConfigSurvey): Setting[] =>
     .toSorted()
     .map((name) => ({ name, byDefault: null, meaning: '', isSecret: false }))
 
-/** Matches a URL that may have a password, also one that a parser reads without its two slashes. */
-const MAYBE_PASSWORD = /^[a-z][a-z\d+.-]+:.*@/i
+/**
+ * Matches a URL that may have a password or a key in its query, also one that a parser reads
+ * without its two slashes.
+ */
+const MAYBE_PASSWORD = /^[a-z][a-z\d+.-]+:.*[@?]/i
 
 /**
  * Whether a value is not shown: the setting is a secret, the value looks like a URL with a

@@ -46,9 +46,13 @@ function scheduledText({ scheduled_backup: scheduled }: Status): string | null {
 const NO_DAEMON =
   'The daemon is not running. To start it: countersignd serve (or countersignd service install).'
 
-/** Returns the lines for a person. Without a daemon, what only a daemon can say is absent. */
+/**
+ * Returns the lines for a person. Without a daemon, what only a daemon can say is absent, and so is
+ * the embedded account server, which runs in the daemon.
+ */
 function statusLines(status: Status, hasDaemon: boolean): string[] {
   const { api, socket, next_sync_at, last_error } = status
+  const hasServer = hasDaemon || status.environment !== 'embedded'
   return [
     ...(hasDaemon ? [] : [NO_DAEMON]),
     shown(status.summary),
@@ -58,8 +62,8 @@ function statusLines(status: Status, hasDaemon: boolean): string[] {
       ...(status.environment === 'embedded' ? [] : [['Environment', status.environment] as const]),
       ['API', api],
       ['Socket', socket],
-      ['Backend', hasDaemon ? status.backend : null],
-      ['Reachable', reachable(status)],
+      ['Backend', hasServer ? status.backend : null],
+      ['Reachable', hasServer ? reachable(status) : null],
       ...status.not_working.map((what) => ['Not working', what] as const),
       ['Waiting', waitingText(status)],
       ['Keychain', status.keychain === 'os' ? "the operating system's" : 'encrypted files'],

@@ -1,10 +1,10 @@
 /** `backup --schedule` and `--scheduled`, on machines in memory and with faults. */
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, describe, it } from 'node:test'
-import { backupName, deleteOldest } from '../../../src/cli/backup/folder.ts'
+import { backupName, deleteIncomplete, deleteOldest } from '../../../src/cli/backup/folder.ts'
 import { scheduleBackups, unscheduleBackups } from '../../../src/cli/backup/schedule.ts'
 import { withApi } from '../../../src/cli/api.ts'
 import { newCopyMark } from '../../../src/cli/as-of.ts'
@@ -201,6 +201,21 @@ describe('the rotation', () => {
     assert.deepEqual(deleteOldest(folder, files, 2), [files[0], files[1]])
     assert.deepEqual(readdirSync(folder).toSorted(), files.slice(1))
   })
+})
+
+it('the next backup deletes what a killed one left, and nothing else', async (t) => {
+  const folder = freshFolder(t)
+  const kept = ['countersign-a-1.backup', 'countersign-b-1.backup.0.part', 'holiday.part']
+  for (const name of [...kept, 'countersign-a-1.backup.0.part', 'countersign-a-2.backup.1.part']) {
+    writeFileSync(join(folder, name), '')
+    // The last one is being written.
+    if (!name.includes('a-2')) utimesSync(join(folder, name), 0, 0)
+  }
+  deleteIncomplete(folder, 'a', Date.now())
+  assert.deepEqual(
+    readdirSync(folder).toSorted(),
+    [...kept, 'countersign-a-2.backup.1.part'].toSorted(),
+  )
 })
 
 describe('the state of the schedule', () => {

@@ -79,6 +79,7 @@ const secrets: readonly (readonly [name: string, value: string])[] = [
   ['SVC_BACKEND_URL', 'https://u:canary@h'],
   ['SVC_BACKEND_URL', 'https://u:canary/x@h'],
   ['SVC_BACKEND_URL', 'https:/u:canary@h'],
+  ['SVC_BACKEND_URL', 'https://h/?key=canary'],
   ['SVC_ENV_LAB_URL', 'HTTPS:u:canary@h'],
 ]
 for (const [name, value] of secrets)
