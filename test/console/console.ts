@@ -63,7 +63,6 @@ export async function consoleBrowser(t: TestContext): Promise<ConsoleBrowser> {
       })
       context.on('weberror', (error) => messages.push(String(error.error())))
       const page = await context.newPage()
-      page.setDefaultTimeout(10_000)
       await page.goto(await consoleLink(address, scope))
       // The first page has moved the focus, so that it takes no key from the test.
       await page.locator('.choices button:focus').waitFor()

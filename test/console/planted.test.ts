@@ -76,7 +76,6 @@ async function planted(
   t.after(() => browser.close())
   const context: BrowserContext = await browser.newContext()
   const old = await context.newPage()
-  old.setDefaultTimeout(10_000)
   await old.goto(address)
   await visit(old, address)
   squatter.close()
