@@ -186,6 +186,16 @@ const noteProven = compiledOnce((db, { id, at }: { readonly id: string; readonly
   db.updateTable('sessions').set({ last_seen_at: at, proven: 1 }).where('id', '=', id),
 )
 
+/** Stores that a session was used with a proof: before the answer if it is the first proof. */
+async function noteUsed(
+  { db, lastSeen }: Pick<ServiceContext, 'db' | 'lastSeen'>,
+  { id, last_seen_at, proven }: Pick<Schema['sessions'], 'id' | 'last_seen_at' | 'proven'>,
+  at: number,
+): Promise<void> {
+  if (proven === 0) await noteProven(db, { id, at })
+  else lastSeen.note({ id, last_seen_at })
+}
+
 /** Returns the marks in a row; undefined if they were not read, or if the account has none. */
 const marksIn = (row: object): Marks | undefined =>
   'made_at' in row && row.made_at !== null ? (row as Marks) : undefined
@@ -210,10 +220,8 @@ async function sessionWithUse(
   const [found] = await read(db, of)
   if (found === undefined) return undefined
   const use_id = 'use_id' in found ? found.use_id : ((await recordUse(db, of))[0]?.id ?? null)
-  const { proven, ...row } = { ...found, use_id }
-  if (use_id !== null && proven === 0) await noteProven(db, { id: row.id, at: of.at })
-  else if (use_id !== null) lastSeen.note(row)
-  return { ...row, marks: marksIn(found) }
+  if (use_id !== null) await noteUsed({ db, lastSeen }, found, of.at)
+  return { ...found, use_id, marks: marksIn(found) }
 }
 
 /**
@@ -297,6 +305,7 @@ const renewable = (db: QueryCreator<Schema>, of: Pick<Renewal, 'refreshHash' | '
     .innerJoin('devices', 'devices.id', 'device_id')
     .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
     .select(['sessions.id', 'sessions.account_id', 'kind', 'device_id', 'sessions.created_at'])
+    .select(['last_seen_at', 'proven'])
     .select((is) =>
       is
         .selectFrom('emails')
@@ -317,7 +326,7 @@ const readRenewable = compiledOnce(
 
 /**
  * Does in one statement what `renewInSteps` does, with the use of the proof, if the session belongs
- * to this kind of account.
+ * to this kind of account. It does not store that the session was seen and proven.
  */
 const renewInWith = compiledOnce((db, of: Renewal & ProofUse & { readonly kind: Kind }) =>
   db
@@ -325,11 +334,12 @@ const renewInWith = compiledOnce((db, of: Renewal & ProofUse & { readonly kind: 
     .with('used', (query) => useIn(query, of, of.kind))
     .with('renewed', (query) =>
       query
-        .updateTable('sessions')
-        .from(['session', 'used'])
-        .set({ last_seen_at: of.at, proven: 1 })
-        .whereRef('sessions.id', '=', 'session.id')
-        .returning('sessions.id as renewed_id'),
+        .selectFrom('sessions')
+        .innerJoin('session', 'session.id', 'sessions.id')
+        .innerJoin('used', (join) => join.onTrue())
+        .select('sessions.id as renewed_id')
+        // The session cannot be deleted from now on. There is no row if it was just deleted.
+        .forNoKeyUpdate('sessions'),
     )
     .with('replaced', (query) =>
       query
@@ -362,13 +372,14 @@ const renewInWith = compiledOnce((db, of: Renewal & ProofUse & { readonly kind: 
     .selectFrom('session')
     .leftJoin('used', (join) => join.onTrue())
     .leftJoin('renewed', (join) => join.onTrue())
-    .select(['session.id', 'account_id', 'kind', 'invite', 'use_id', 'renewed_id']),
+    .select(['session.id', 'account_id', 'kind', 'last_seen_at', 'proven', 'invite'])
+    .select(['use_id', 'renewed_id']),
 )
 
 type Renewed = { readonly id: string; readonly account_id: string; readonly invite: string | null }
 
 async function renewAtOnce(
-  { db }: ServiceContext,
+  { db, lastSeen }: ServiceContext,
   proofs: Proofs,
   of: Renewal & ProofUse,
 ): Promise<Renewed> {
@@ -381,6 +392,7 @@ async function renewAtOnce(
   if (row.use_id === null) throw await proofs.unrecorded(of)
   // The session was just deleted.
   if (row.renewed_id === null) throw unknownSession()
+  await noteUsed({ db, lastSeen }, row, of.at)
   return row
 }
 
