@@ -6,9 +6,7 @@
 import { hash } from 'node:crypto'
 import pg from 'pg'
 import { SYNC_PARTS } from '../src/api/device/changes.ts'
-import { encodeBase64url } from '../src/crypto/encoding/base64url.ts'
 import { thumbprint } from '../src/crypto/jose/jwk.ts'
-import { MARK_BYTES } from '../src/service/db/sync-marks.ts'
 import { newDeviceKeys } from '../test/crypto/keys.ts'
 
 /** The authentication key of all accounts. */
@@ -19,13 +17,6 @@ const DAY_MS = 24 * 3_600_000
 
 const md5 = (text: string) => hash('md5', text, 'hex')
 
-/** Returns a place of `GET /device/v1/changes` without news: six marks of value `n`, and 0. */
-function sinceOf(n: number): string {
-  const bytes = Buffer.alloc((SYNC_PARTS.length + 1) * MARK_BYTES)
-  SYNC_PARTS.forEach((_, at) => bytes.writeUIntBE(n, at * MARK_BYTES, MARK_BYTES))
-  return encodeBase64url(bytes)
-}
-
 /** The ids and secrets of an account, by its number. SQL computes the same. */
 export const personOf = (n: number) => ({
   // As a real one, it does not sort by time.
@@ -33,7 +24,6 @@ export const personOf = (n: number) => ({
   connection: `con_${String(n).padStart(24, '0')}01`,
   token: `token-${n}`,
   refreshToken: `refresh-${n}`,
-  since: sinceOf(n),
 })
 
 /** Text of a length. PostgreSQL compresses no rows below 2 kB. */
@@ -68,7 +58,9 @@ function statements(accounts: number, connections: number, at: number): string[]
       select ${id('ses', 'n')}, ${acc('n')}, ${id('dev', 'n')}, ${hex(`'refresh-' || n`)}, ${before}, ${before}, 1 from ${each}`,
     `insert into access_tokens (hash, session_id, expires_at)
       select ${hex(`'token-' || n`)}, ${id('ses', 'n')}, ${soon} from ${each}`,
-    `insert into sync_marks select ${acc('n')}, ${before}, n, n, n, n, n, n from ${each}`,
+    // Not zero, which is a list without a mark.
+    `insert into sync_marks (account_id, made_at, ${SYNC_PARTS.join(', ')})
+      select ${acc('n')}, ${before}, ${SYNC_PARTS.map(() => 'n + 1').join(', ')} from ${each}`,
     `insert into key_log_entries select ${acc('n')}, 0, ${filler(882)}, ${before} from ${each}`,
     `insert into connections (id, epoch, created_at) select ${id('con', 'n', 'k')}, 1, ${before} from ${eachOpened}`,
     `insert into memberships (account_id, connection_id, role, name, favorite, updated_at)

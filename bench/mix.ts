@@ -43,7 +43,10 @@ const LOOK_UPS = 5000
 /** The requests of each kind before a measurement. */
 const WARM_UP = 120
 
-type Person = ReturnType<typeof personOf>
+interface Person extends ReturnType<typeof personOf> {
+  /** The place of the latest sync, for `GET /device/v1/changes`. */
+  since: string
+}
 interface Question {
   readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
@@ -61,6 +64,10 @@ const checked = () => ({
   matches: [],
   caller: null,
 })
+
+const FIRST_SYNC: Question = { method: 'GET', path: '/device/v1/changes' }
+/** A part of the answer to a sync without news. */
+const NO_NEWS = '"changed":[],"lists":[]'
 
 /**
  * The requests of one daemon in a day. The first two follow from its schedule: it syncs every 15
@@ -82,7 +89,7 @@ const DAY: readonly [times: number, question: (of: Person) => Question][] = [
     }),
   ],
   [24, () => ({ method: 'GET', path: '/device/v1/followed-key-logs' })],
-  [1, () => ({ method: 'GET', path: '/device/v1/changes' })],
+  [1, () => FIRST_SYNC],
   [1, () => ({ method: 'GET', path: '/device/v1/duties' })],
   [1, () => ({ method: 'GET', path: '/api/v1/guest-codes' })],
   [1, () => ({ method: 'GET', path: '/api/v1/trust-cards' })],
@@ -162,9 +169,10 @@ async function openBench(size: string, url: string, at: number): Promise<Bench> 
   }
 
   const count = Math.min(CALLERS, accounts)
-  const people = Array.from({ length: count }, (_, i) =>
-    personOf(Math.floor((i * accounts) / count)),
-  )
+  const people = Array.from({ length: count }, (_, i) => ({
+    ...personOf(Math.floor((i * accounts) / count)),
+    since: '',
+  }))
   const remove = () => rmSync(stateDir, { recursive: true })
   const closers = [() => program.stop(), remove]
   return { name, url, program, people, textOf, onAnswer, readNonce, closers }
@@ -185,12 +193,26 @@ async function forgetSeen(client: pg.Client, { people }: Bench): Promise<void> {
   ])
 }
 
+/** Syncs as each caller, which then has the place without news. */
+async function readPlaces({ people, textOf, onAnswer, program }: Bench): Promise<void> {
+  let [asked, answered] = [0, 0]
+  const next = () => textOf(FIRST_SYNC, people[asked++]!)
+  const keep = (text: string) => {
+    onAnswer(text)
+    const { since } = JSON.parse(text.slice(text.indexOf('\r\n\r\n'))) as { since: string }
+    people[answered++]!.since = since
+  }
+  // With one connection, the answers come in the order of the requests.
+  await load(program.port, next, people.length, { connections: 1, onAnswer: keep })
+}
+
 /**
  * Sends each request of a day some times. PostgreSQL plans the first five executions of a statement
  * in each connection, and a server closes connections that it did not use for ten seconds, which
  * happens while another size is measured.
  */
-async function warmUp({ people, textOf, onAnswer, readNonce, program }: Bench): Promise<void> {
+async function warmUp(bench: Bench): Promise<void> {
+  const { people, textOf, onAnswer, readNonce, program } = bench
   await readNonce()
   for (const [, question] of DAY) {
     const next = () => {
@@ -199,6 +221,7 @@ async function warmUp({ people, textOf, onAnswer, readNonce, program }: Bench): 
     }
     await load(program.port, next, WARM_UP, { onAnswer })
   }
+  await readPlaces(bench)
 }
 
 /**
@@ -223,6 +246,7 @@ async function send(
   }
   const counting = (text: string) => {
     wire += text.length
+    if (kind === 'idle sync' && !text.includes(NO_NEWS)) throw new Error(`news: ${text}`)
     onAnswer(text)
   }
   await load(program.port, next, times, { onAnswer: counting })

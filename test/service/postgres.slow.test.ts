@@ -33,6 +33,7 @@ import { failsToStart, serviceSuite } from './service.suite.ts'
 import { emptyDatabase, newDatabase } from './shared-postgres.ts'
 import { rostersSuite } from './connections/rosters.suite.ts'
 import { openSubject, type Place } from './subject.ts'
+import { rejects } from '../rejects.ts'
 import { until } from '../until.ts'
 
 /** Never read: the server opens the URL. */
@@ -50,6 +51,19 @@ async function plainly(url: string, statements: readonly string[]) {
     await client.end()
   }
 }
+
+/**
+ * Waits until a query waits for a lock. It asks on another connection than the one with the lock,
+ * because inside one transaction the view does not change.
+ */
+const lockAwaited = (url: string) =>
+  until('a query that waits for a lock', async () => {
+    const [rows] = await plainly(url, [
+      `select pid from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`,
+    ])
+    return (rows as unknown[]).length > 0
+  })
 
 /**
  * Starts a proxy to the database that can be cut. A cut closes every connection without a
@@ -252,6 +266,27 @@ describe('PostgreSQL', () => {
     await wire.close()
   })
 
+  test('a renewal that waits for the end of its session stores no token', async () => {
+    const url = await newDatabase()
+    const { server, close } = await openSubject({ url, file })
+    const ada = await enrol(server)
+    await ada.account.context.read({})
+    const { session_id: id, refresh_token } = ada.enrolment.session
+    const holder = new pg.Client(url)
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('delete from sessions where id = $1', [id])
+    const renewal = server.door(ada.keys.auth).session.renew({ body: { refresh_token } })
+    const refused = rejects('invalid_token', renewal)
+    await lockAwaited(url)
+    await holder.query('commit')
+    await refused
+    const [tokens] = await plainly(url, ['select session_id from access_tokens'])
+    assert.deepEqual(tokens, [])
+    await holder.end()
+    await close()
+  })
+
   test('a connection that breaks during a query fails that query alone', async () => {
     const url = await newDatabase()
     const wire = await cuttable(url)
@@ -262,13 +297,7 @@ describe('PostgreSQL', () => {
     await holder.query('begin')
     await holder.query('lock table accounts in access exclusive mode')
     const failed = assert.rejects(ada.account.context.read({}), away)
-    const waiting = `select pid from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`
-    // Not by the connection that has the lock: inside one transaction the view does not change.
-    await until('a query that waits for a lock', async () => {
-      const [rows] = await plainly(url, [waiting])
-      return (rows as unknown[]).length > 0
-    })
+    await lockAwaited(url)
     await wire.cut()
     await failed
     await holder.end()

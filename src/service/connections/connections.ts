@@ -122,13 +122,18 @@ const partsIn = (
 ) =>
   db
     .selectFrom('memberships')
-    .innerJoin('accounts', 'accounts.id', 'account_id')
     .select([sql<'member' | 'invited' | 'tag'>`'member'`.as('part'), 'connection_id'])
     .select(['account_id as part_id', 'account_id as to_account'])
-    .select([
-      sql<string | null>`null`.as('to_email'),
-      sql<string | null>`accounts.display_name`.as('display_name'),
-    ])
+    .select(sql<string | null>`null`.as('to_email'))
+    // Not a join, for which PostgreSQL may read all accounts.
+    .select((of) =>
+      of
+        .selectFrom('accounts')
+        .select('accounts.display_name')
+        .whereRef('accounts.id', '=', 'memberships.account_id')
+        .$castTo<{ display_name: string | null }>()
+        .as('display_name'),
+    )
     .select(sql<Member['role'] | null>`role`.as('role'))
     .where('connection_id', 'in', ids)
     .where('account_id', '!=', account)

@@ -105,6 +105,28 @@ const overOf = compiledOnce((db, { account, at }: { account: string; at: number 
 })
 
 /**
+ * Returns when the next open invitation of each kind expires; null if there is none. The query has
+ * a part for each kind, because each part can use an index. The filter is not a condition:
+ * otherwise PostgreSQL may choose the index of all invitations that can expire, and then plans the
+ * query at each execution.
+ */
+const nextEndsOf = compiledOnce((db, { account, at }: { account: string; at: number }) => {
+  const first = () =>
+    db
+      .selectFrom('invitations')
+      .select((of) => of.fn.min(endsAt(of)).filterWhere(occupiesPlace(of, at)).as('at'))
+  const mailed = first()
+    .where('to_account', 'is', null)
+    .where('to_email', 'in', (of) =>
+      of.selectFrom('emails').select('address').where('account_id', '=', account),
+    )
+  return first()
+    .where('from_account', '=', account)
+    .unionAll(first().where('to_account', '=', account))
+    .unionAll(mailed)
+})
+
+/**
  * Returns when the next open invitation that an account sent or received expires, Unix
  * milliseconds; 0 if there is none.
  */
@@ -113,23 +135,7 @@ export async function nextInvitationExpiry(
   account: string,
   at: number,
 ): Promise<number> {
-  const first = () =>
-    db
-      .selectFrom('invitations')
-      .select((of) => of.fn.min(endsAt(of)).as('at'))
-      .where((of) => occupiesPlace(of, at))
-  // A query for each kind, because each can use an index.
-  const rows = await first()
-    .where('from_account', '=', account)
-    .unionAll(first().where('to_account', '=', account))
-    .unionAll(
-      first()
-        .where('to_account', 'is', null)
-        .where('to_email', 'in', (of) =>
-          of.selectFrom('emails').select('address').where('account_id', '=', account),
-        ),
-    )
-    .execute()
+  const rows = await nextEndsOf(db, { account, at })
   const times = rows.flatMap(({ at: one }) => (one === null ? [] : [Number(one)]))
   return times.length === 0 ? 0 : Math.min(...times)
 }

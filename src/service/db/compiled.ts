@@ -84,8 +84,8 @@ export function compiledOnce<Values extends { [Name in keyof Values]: QueryValue
     const query = queryFor(db, values)
     const filled = (one: unknown): unknown => {
       if (one instanceof Placeholder) return one.valueIn(values as QueryValues)
-      // In PostgreSQL, a list is one parameter.
-      return Array.isArray(one) ? one.map(filled) : one
+      // In PostgreSQL, a list is one parameter, and needs no item twice.
+      return Array.isArray(one) ? [...new Set(one.map(filled))] : one
     }
     const parameters = query.parameters.map(filled)
     const { rows } = await db.executeQuery<Row>({ ...query, parameters })

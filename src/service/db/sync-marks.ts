@@ -18,6 +18,9 @@ import type { Schema } from './schema.ts'
 /** The number of bytes of a mark. Numbers in JavaScript are exact up to 6 bytes. */
 export const MARK_BYTES = 6
 
+/** The marks of an account. */
+export type Marks = Pick<Schema['sync_marks'], 'made_at' | SyncPart>
+
 export const newMark = (): number => randomBytes(MARK_BYTES).readUIntBE(0, MARK_BYTES)
 
 /**
@@ -170,12 +173,12 @@ export const transactionWithMarks = <R>(
     return result
   })
 
-type Marks = ExpressionBuilder<Schema, 'sync_marks'>
+type OfMarks = ExpressionBuilder<Schema, 'sync_marks'>
 /** A subquery that selects account ids. */
 type Selected = SelectQueryBuilder<Schema, keyof Schema, { account_id: string }>
 
 /** Returns subqueries that select the account ids of an audience. */
-function selects(of: Marks, ids: Ids): Selected[] {
+function selects(of: OfMarks, ids: Ids): Selected[] {
   const [accounts, connections, contacts, followed, organisations] = KINDS.map((kind) => [
     ...ids.get(kind)!,
   ])
@@ -231,7 +234,7 @@ function selects(of: Marks, ids: Ids): Selected[] {
 }
 
 /** Returns a condition for the marks of an audience's accounts. */
-function isIn(of: Marks, ids: Ids) {
+function isIn(of: OfMarks, ids: Ids) {
   const [first, ...others] = selects(of, ids)
   return of(
     'account_id',
@@ -287,7 +290,7 @@ async function marked(
             ? of.val(mark)
             : of
                 .case()
-                .when(isIn(of as unknown as Marks, ids))
+                .when(isIn(of as unknown as OfMarks, ids))
                 .then(of.val(mark))
                 .else(of.ref(part))
                 .end()

@@ -7,6 +7,7 @@
  */
 import { hash, randomBytes } from 'node:crypto'
 import type { Kysely, QueryCreator } from 'kysely'
+import { changes, SYNC_PARTS } from '../../api/device/changes.ts'
 import type { SessionTokens as Tokens } from '../../api/device/enrolment.ts'
 import { timeAt } from '../../api/fields.ts'
 import { type Proof, challenge } from '../../api/proof-check.ts'
@@ -19,7 +20,7 @@ import type { ServiceContext } from '../context.ts'
 import { requireActiveMachine } from './machines.ts'
 import { type Proofs, type ProofUse, recordUse, type ValidProof } from './proofs.ts'
 import type { Schema } from '../db/schema.ts'
-import { markSessionEnded, transactionWithMarks } from '../db/sync-marks.ts'
+import { type Marks, markSessionEnded, transactionWithMarks } from '../db/sync-marks.ts'
 
 const ACCESS_MS = 3_600_000
 /**
@@ -162,49 +163,77 @@ const useIn = (
     .onConflict((conflict) => conflict.doNothing())
     .returning('used_proofs.id as use_id')
 
-/** Does in one statement what `sessionWithUse` describes. */
-const readSessionWithUse = compiledOnce((db, of: Presented) =>
+const sessionWithUseOf = (db: Kysely<Schema>, of: Presented) =>
   db
     .with('session', (query) => sessionOf(query, of))
     .with('used', (query) => useIn(query, of))
     .selectFrom('session')
     .leftJoin('used', (join) => join.onTrue())
     .selectAll('session')
-    .select('use_id'),
+    .select('use_id')
+
+/** Does in one statement what `sessionWithUse` describes. */
+const readSessionWithUse = compiledOnce((db, of: Presented) => sessionWithUseOf(db, of))
+
+/** Also reads the marks of the account, so that a sync without news is one statement. */
+const readSessionWithMarks = compiledOnce((db, of: Presented) =>
+  sessionWithUseOf(db, of)
+    .leftJoin('sync_marks', 'sync_marks.account_id', 'session.account_id')
+    .select(['made_at', ...SYNC_PARTS]),
 )
 
 const noteProven = compiledOnce((db, { id, at }: { readonly id: string; readonly at: number }) =>
   db.updateTable('sessions').set({ last_seen_at: at, proven: 1 }).where('id', '=', id),
 )
 
+/** Stores that a session was used with a proof: before the answer if it is the first proof. */
+async function noteUsed(
+  { db, lastSeen }: Pick<ServiceContext, 'db' | 'lastSeen'>,
+  { id, last_seen_at, proven }: Pick<Schema['sessions'], 'id' | 'last_seen_at' | 'proven'>,
+  at: number,
+): Promise<void> {
+  if (proven === 0) await noteProven(db, { id, at })
+  else lastSeen.note({ id, last_seen_at })
+}
+
+/** Returns the marks in a row; undefined if they were not read, or if the account has none. */
+const marksIn = (row: object): Marks | undefined =>
+  'made_at' in row && row.made_at !== null ? (row as Marks) : undefined
+
+/** Whether a request is the first of a sync, which needs the marks of its account. */
+const readsMarks = ({ method, path }: Proof) =>
+  method === changes.read.method && path === changes.read.path
+
 /**
  * Returns the session of a token and a proof. Records the use of the proof only if there is such a
  * session, so that callers without a session cannot cause writes. Stores that the session was seen
  * and proven only if the use was recorded.
+ * @param withMarks whether to read the marks of the account too, if the engine can
  * @returns `use_id` is null if the use was not recorded, because it is not the first
  */
 async function sessionWithUse(
   { db, writesInWith, lastSeen }: Pick<ServiceContext, 'db' | 'writesInWith' | 'lastSeen'>,
   of: Presented,
+  withMarks: boolean,
 ) {
-  const [found] = await (writesInWith ? readSessionWithUse(db, of) : readSession(db, of))
+  const read = !writesInWith ? readSession : withMarks ? readSessionWithMarks : readSessionWithUse
+  const [found] = await read(db, of)
   if (found === undefined) return undefined
   const use_id = 'use_id' in found ? found.use_id : ((await recordUse(db, of))[0]?.id ?? null)
-  const { proven, ...row } = { ...found, use_id }
-  if (use_id !== null && proven === 0) await noteProven(db, { id: row.id, at: of.at })
-  else if (use_id !== null) lastSeen.note(row)
-  return row
+  if (use_id !== null) await noteUsed({ db, lastSeen }, found, of.at)
+  return { ...found, use_id, marks: marksIn(found) }
 }
 
 /**
- * Returns the session that an access token and its proof belong to.
+ * Returns the session that an access token and its proof belong to, with the marks of its account
+ * if the request is the first of a sync and they were read in the same statement.
  * @throws AppError `invalid_token`
  */
 export async function authenticate(
   ground: Pick<ServiceContext, 'db' | 'now' | 'writesInWith' | 'lastSeen'>,
   proofs: Proofs,
   { token, proof }: { token: string; proof: Proof | null },
-): Promise<CallerSession & { scope: 'session' | 'device' }> {
+): Promise<CallerSession & { scope: 'session' | 'device'; marks?: Marks }> {
   // A token that is bound to a key must not be accepted as a bearer token (RFC 9449 section 7.2).
   if (proof === null)
     throw new AppError(
@@ -217,12 +246,13 @@ export async function authenticate(
   // The proof is verified first, because that needs no query.
   const shown = await proofs.verify(proof, token)
   const use = proofs.useOf(shown)
-  const row = await sessionWithUse(ground, {
+  const presented = {
     tokenHash: hashed(token),
     thumbprint: shown.thumbprint,
     at: ground.now(),
     ...use,
-  })
+  }
+  const row = await sessionWithUse(ground, presented, readsMarks(proof))
   // A token that is bound to another key gets the same error, so that the error reveals nothing
   // about a stolen token.
   if (row === undefined) throw ended()
@@ -234,6 +264,7 @@ export async function authenticate(
     session: row.id,
     token: null,
     scope: row.approved_at === null ? 'device' : 'session',
+    ...(row.marks === undefined ? {} : { marks: row.marks }),
   }
 }
 
@@ -274,6 +305,7 @@ const renewable = (db: QueryCreator<Schema>, of: Pick<Renewal, 'refreshHash' | '
     .innerJoin('devices', 'devices.id', 'device_id')
     .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
     .select(['sessions.id', 'sessions.account_id', 'kind', 'device_id', 'sessions.created_at'])
+    .select(['last_seen_at', 'proven'])
     .select((is) =>
       is
         .selectFrom('emails')
@@ -294,7 +326,7 @@ const readRenewable = compiledOnce(
 
 /**
  * Does in one statement what `renewInSteps` does, with the use of the proof, if the session belongs
- * to this kind of account.
+ * to this kind of account. It does not store that the session was seen and proven.
  */
 const renewInWith = compiledOnce((db, of: Renewal & ProofUse & { readonly kind: Kind }) =>
   db
@@ -302,11 +334,12 @@ const renewInWith = compiledOnce((db, of: Renewal & ProofUse & { readonly kind: 
     .with('used', (query) => useIn(query, of, of.kind))
     .with('renewed', (query) =>
       query
-        .updateTable('sessions')
-        .from(['session', 'used'])
-        .set({ last_seen_at: of.at, proven: 1 })
-        .whereRef('sessions.id', '=', 'session.id')
-        .returning('sessions.id as renewed_id'),
+        .selectFrom('sessions')
+        .innerJoin('session', 'session.id', 'sessions.id')
+        .innerJoin('used', (join) => join.onTrue())
+        .select('sessions.id as renewed_id')
+        // The session cannot be deleted from now on. There is no row if it was just deleted.
+        .forNoKeyUpdate('sessions'),
     )
     .with('replaced', (query) =>
       query
@@ -339,13 +372,14 @@ const renewInWith = compiledOnce((db, of: Renewal & ProofUse & { readonly kind: 
     .selectFrom('session')
     .leftJoin('used', (join) => join.onTrue())
     .leftJoin('renewed', (join) => join.onTrue())
-    .select(['session.id', 'account_id', 'kind', 'invite', 'use_id', 'renewed_id']),
+    .select(['session.id', 'account_id', 'kind', 'last_seen_at', 'proven', 'invite'])
+    .select(['use_id', 'renewed_id']),
 )
 
 type Renewed = { readonly id: string; readonly account_id: string; readonly invite: string | null }
 
 async function renewAtOnce(
-  { db }: ServiceContext,
+  { db, lastSeen }: ServiceContext,
   proofs: Proofs,
   of: Renewal & ProofUse,
 ): Promise<Renewed> {
@@ -358,6 +392,7 @@ async function renewAtOnce(
   if (row.use_id === null) throw await proofs.unrecorded(of)
   // The session was just deleted.
   if (row.renewed_id === null) throw unknownSession()
+  await noteUsed({ db, lastSeen }, row, of.at)
   return row
 }
 

@@ -1,17 +1,17 @@
 /**
  * The first request of a sync: which parts of an account changed. If none did, the answer takes one
- * query.
+ * query, or none if the marks were read with the session.
  */
 import type { Kysely } from 'kysely'
 import { partsInAnswer, SYNC_LISTS, SYNC_PARTS, type SyncPart } from '../../api/device/changes.ts'
 import { timeAt } from '../../api/fields.ts'
-import type { Service } from '../../api/port.ts'
+import type { CallerSession, Service } from '../../api/port.ts'
 import { decodeBase64url, encodeBase64url } from '../../crypto/encoding/base64url.ts'
 import { nextInvitationExpiry } from '../connections/invitation-ends.ts'
 import type { ServiceContext } from '../context.ts'
 import { compiledOnce } from '../db/compiled.ts'
 import type { Schema } from '../db/schema.ts'
-import { MARK_BYTES, makeMarks, makeMarksOfLists, NO_MARK } from '../db/sync-marks.ts'
+import { MARK_BYTES, makeMarks, makeMarksOfLists, type Marks, NO_MARK } from '../db/sync-marks.ts'
 
 /**
  * The age at which the marks of an account are used that were not made with the account, in
@@ -79,18 +79,24 @@ const readMarks = compiledOnce((db, { account }: { account: string }) =>
   db.selectFrom('sync_marks').selectAll().where('account_id', '=', account),
 )
 
-/** Returns the marks of an account, with those of all lists; undefined if it has none. */
-async function marksOf(db: Kysely<Schema>, account: string) {
-  const [row] = await readMarks(db, { account })
+/**
+ * Returns the marks of an account, with those of all lists; undefined if it has none.
+ * @param known the marks, if they were read with the session
+ */
+async function marksOf(db: Kysely<Schema>, account: string, known?: Marks) {
+  const row = known ?? (await readMarks(db, { account }))[0]
   if (row === undefined || SYNC_LISTS.every((list) => row[list] !== NO_MARK)) return row
   await makeMarksOfLists(db, account)
   return (await readMarks(db, { account }))[0]
 }
 
 export const changes = ({ db, now }: ServiceContext): Service['changes'] => ({
-  read: async ({ since }, { account }) => {
+  read: async (
+    { since },
+    { account, marks: known }: CallerSession & { readonly marks?: Marks },
+  ) => {
     const at = now()
-    const row = await marksOf(db, account)
+    const row = await marksOf(db, account, known)
     const unnamed = { now: timeAt(at), since: null, ...partsInAnswer(SYNC_PARTS) }
     if (row === undefined) {
       await makeMarks(db, account, at)

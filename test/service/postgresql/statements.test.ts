@@ -8,8 +8,9 @@ import { connect, enrol } from '../person.ts'
 import { type LocalSubject, openSubject } from '../subject.ts'
 
 /**
- * By request, with the authentication of the device. That is one statement. When the device was
- * seen is stored in the background, for many devices together.
+ * By request, with the authentication of the device. That is one statement, which also reads the
+ * marks for a sync. When the device was seen is stored in the background, for many devices
+ * together.
  */
 const STATEMENTS: readonly [
   request: string,
@@ -21,7 +22,7 @@ const STATEMENTS: readonly [
     renew: () => Promise<unknown>
   }) => Promise<unknown>,
 ][] = [
-  ['a sync without news', 2, ({ account, since }) => account.changes.read({ since })],
+  ['a sync without news', 1, ({ account, since }) => account.changes.read({ since })],
   ['renew the session', 1, ({ renew }) => renew()],
   ['read the profile', 2, ({ account }) => account.profile.read({})],
   ['read a connection', 2, ({ account, id }) => account.connections.read({ id })],
@@ -68,4 +69,13 @@ describe('statements of a request on PostgreSQL', { skip: withoutPostgres }, () 
       const texts = all.filter((text) => !inBackground.test(text))
       assert.equal(texts.length, count, texts.join('\n'))
     })
+
+  test('the marks that are read with the session are the newest', async () => {
+    const { account, id } = of
+    const { since } = await account.changes.read({ since: of.since })
+    await account.connections.update({ id, body: { name: 'Renamed' } })
+    const after = await account.changes.read({ since: since! })
+    assert.deepEqual(after.changed, ['connections'])
+    assert.deepEqual((await account.changes.read({ since: after.since! })).changed, [])
+  })
 })
