@@ -10,6 +10,9 @@
  *
  * The rows are in the folder of temporary files (`TMPDIR`): about 6 kB for each account and 5.5 kB
  * for each of its connections.
+ *
+ * Without huge pages, each connection of PostgreSQL maps each page of the shared buffers by itself,
+ * which costs more the more accounts there are: `sysctl -w vm.nr_hugepages=1200` before the run.
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -310,7 +313,11 @@ async function main(sizes: readonly string[]): Promise<void> {
 
   const of = (name: string) => median(taken.get(name)!)
   const unit = of('look-up')
-  say(`\none prepared look-up by key: ${unit.toFixed(4)} ms of PostgreSQL CPU\n`)
+  say(`\none prepared look-up by key: ${unit.toFixed(4)} ms of PostgreSQL CPU`)
+  const { rows } = await client.query<{ status: string }>(
+    `select current_setting('huge_pages_status') as status`,
+  )
+  say(`huge pages: ${rows[0]!.status}\n`)
   const row = (...cells: string[]) =>
     say(cells.map((cell, i) => (i === 0 ? cell.padEnd(28) : cell.padStart(15))).join(''))
   row(
