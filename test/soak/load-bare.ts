@@ -12,14 +12,19 @@ const KEEP_ALIVE_MS = 65_000
 
 process.once('message', (byName: Record<string, Given>) => {
   const all = new Map(Object.entries(byName))
-  const nothing: Given = {
+  /** The answer to a kind that the other server did not get. */
+  const unknown = (kind: string): Given => ({
     status: 200,
-    headers: { 'content-type': 'application/json' },
+    headers: {
+      'content-type': 'application/json',
+      // The next request would be read as the body that a hostile client announced.
+      ...(kind.startsWith('hostile') ? { connection: 'close' } : {}),
+    },
     body: '{}',
-  }
+  })
 
   function answer(res: ServerResponse, kind: string, isBodiless: boolean): void {
-    const { status, headers, body } = all.get(kind) ?? nothing
+    const { status, headers, body } = all.get(kind) ?? unknown(kind)
     const length = status === 204 || isBodiless ? {} : { 'Content-Length': Buffer.byteLength(body) }
     res.writeHead(status, { ...headers, ...length })
     res.end(body)
