@@ -4,6 +4,7 @@ import type { TestDaemon } from '../test/daemon.ts'
 import { codeIn, lettersIn } from '../test/service/letters.ts'
 import { furtherOf, newcomerOf } from '../test/service/person.ts'
 import { type Row, addressOf } from './account-rows.ts'
+import { timed } from './figures.ts'
 
 /** An account server with `size` accounts, and the clients that call it. */
 export interface Bench {
@@ -15,13 +16,6 @@ export interface Bench {
   readonly daemon: TestDaemon
   readonly token: string
   readonly mailDir: string
-}
-
-/** Returns how long the work takes, in milliseconds. */
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const from = performance.now()
-  await work()
-  return performance.now() - from
 }
 
 export interface Measure {

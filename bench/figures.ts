@@ -8,6 +8,13 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 
 export const say = (text: string): unknown => process.stdout.write(`${text}\n`)
 
+/** Returns how long the work takes, in milliseconds. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const from = performance.now()
+  await work()
+  return performance.now() - from
+}
+
 /** Prints the median of ratios of processor time, and all of them. */
 export function report(what: string, values: readonly number[]): void {
   const all = values.map((value) => value.toFixed(2)).join(' ')

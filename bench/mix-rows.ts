@@ -4,10 +4,10 @@
  * them.
  */
 import { hash } from 'node:crypto'
-import pg from 'pg'
 import { SYNC_PARTS } from '../src/api/device/changes.ts'
 import { thumbprint } from '../src/crypto/jose/jwk.ts'
 import { newDeviceKeys } from '../test/crypto/keys.ts'
+import { fillBy } from './fill.ts'
 
 /** The authentication key of all accounts. */
 export const KEY = newDeviceKeys().auth
@@ -88,20 +88,7 @@ function statements(accounts: number, connections: number, at: number): string[]
  * @param of `connections`: those of each account, an even number
  * @returns the size of the database in bytes
  */
-export async function fillWithMix(
+export const fillWithMix = (
   url: string,
   of: { accounts: number; connections: number; at: number },
-): Promise<number> {
-  const client = new pg.Client(url)
-  await client.connect()
-  // The rows of these statements are right, and a trigger for each would take most of the time.
-  await client.query('set session_replication_role = replica')
-  for (const text of statements(of.accounts, of.connections, of.at)) await client.query(text)
-  await client.query('vacuum (freeze, analyze)')
-  await client.query('checkpoint')
-  const { rows } = await client.query<{ size: string }>(
-    'select pg_database_size(current_database()) as size',
-  )
-  await client.end()
-  return Number(rows[0]!.size)
-}
+): Promise<number> => fillBy(url, statements(of.accounts, of.connections, of.at))

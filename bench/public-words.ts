@@ -8,14 +8,14 @@
  */
 import { randomInt } from 'node:crypto'
 import { sql } from 'kysely'
-import pg from 'pg'
 import { ownHeap } from '../src/cli/memory.ts'
 import { newBackground } from '../src/service/db/background.ts'
 import { newPublicWords } from '../src/service/guests/public-words.ts'
 import { newWordBuilder } from '../src/service/guests/word-builder.ts'
 import { openServiceDatabase } from '../test/service/database.ts'
 import { startPostgres } from '../test/service/postgres.ts'
-import { quantile, say } from './figures.ts'
+import { quantile, say, timed } from './figures.ts'
+import { fillBy } from './fill.ts'
 
 const CODES = Number(process.argv[2] ?? 1_000_000)
 const LOOK_UPS = 5000
@@ -23,8 +23,6 @@ const MIB = 2 ** 20
 
 /** SQL for accounts with active public codes. */
 const FILL = [
-  // A trigger for each row would take most of the time.
-  'set session_replication_role = replica',
   `insert into accounts (id, kind, display_name)
     select 'acc_' || lpad(n::text, 26, '0'), 'person', 'A' from generate_series(1, ${CODES}) as n`,
   `insert into preferences (account_id, public_code, email_notifications)
@@ -33,23 +31,7 @@ const FILL = [
     select id, rtrim(translate(encode(sha256(id::bytea), 'base64'), '+/', '-_'), '='),
       row_number() over () from accounts`,
   `update public_code_turns set turn = ${CODES}`,
-  'vacuum (freeze, analyze)',
-  'checkpoint',
 ]
-
-async function fill(url: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  for (const text of FILL) await client.query(text)
-  await client.end()
-}
-
-/** Returns how long work takes, in milliseconds. */
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const from = performance.now()
-  await work()
-  return performance.now() - from
-}
 
 const report = (what: string, times: readonly number[]) =>
   say(
@@ -59,11 +41,8 @@ const report = (what: string, times: readonly number[]) =>
 const postgres = await startPostgres({ shared_buffers: '1GB' })
 try {
   const url = await postgres.newDatabase()
-  const opened = await openServiceDatabase({ url, file: '' })
-  await opened.close()
-  await fill(url)
-
   const { db, close } = await openServiceDatabase({ url, file: '' })
+  await fillBy(url, FILL)
   const background = newBackground((level, event, fields) =>
     say(`${level} ${event} ${JSON.stringify(fields)}`),
   )

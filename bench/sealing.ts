@@ -39,7 +39,7 @@ import {
   signer,
 } from '../test/crypto/builders.ts'
 import { newSealKey } from '../test/crypto/keys.ts'
-import { busiest, median, say, stalled } from './figures.ts'
+import { busiest, median, say, stalled, timed } from './figures.ts'
 
 const ENVELOPES = 4_000
 const ROUNDS = 3
@@ -112,12 +112,6 @@ async function bare(state: State, those: readonly Recipient[]): Promise<void> {
 
 const all = (values: readonly number[], digits = 1) =>
   `${median(values).toFixed(digits)}  (${values.map((value) => value.toFixed(digits)).join(' ')})`
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const from = performance.now()
-  await work()
-  return performance.now() - from
-}
 
 async function sealing(state: State): Promise<void> {
   const those = recipients(state)
