@@ -30,15 +30,15 @@ const namedServers = ({ values }: ConfigSurvey): Setting[] =>
  * Matches a URL that may have a password or a key in its query, also one that a parser reads
  * without its two slashes.
  */
-const MAYBE_PASSWORD = /^[a-z][a-z\d+.-]+:.*[@?]/i
+const MAYBE_SECRET = /^[a-z][a-z\d+.-]+:.*[@?]/i
 
 /**
- * Whether a value is not shown: the setting is a secret, the value looks like a URL with a
- * password, or a secret stands where the path of its file should.
+ * Whether a value is not shown: the setting is a secret, the value looks like a URL that contains
+ * one, or a secret stands where the path of its file should.
  */
 const isHidden = ({ name, isSecret }: Setting, value: string): boolean =>
   isSecret ||
-  MAYBE_PASSWORD.test(value) ||
+  MAYBE_SECRET.test(value) ||
   (name.endsWith('_FILE') && !/^([/\\]|[A-Za-z]:)/.test(value))
 
 function shownSetting(setting: Setting, { values, places }: ConfigSurvey): ShownSetting {

@@ -52,14 +52,15 @@ const NO_DAEMON =
  */
 function statusLines(status: Status, hasDaemon: boolean): string[] {
   const { api, socket, next_sync_at, last_error } = status
-  const hasServer = hasDaemon || status.environment !== 'embedded'
+  const isEmbedded = status.environment === 'embedded'
+  const hasServer = hasDaemon || !isEmbedded
   return [
     ...(hasDaemon ? [] : [NO_DAEMON]),
     shown(status.summary),
     ...labelledLines([
       ...status.needs_you.map((what) => ['Needs you', what] as const),
       ['Version', status.version],
-      ...(status.environment === 'embedded' ? [] : [['Environment', status.environment] as const]),
+      ...(isEmbedded ? [] : [['Environment', status.environment] as const]),
       ['API', api],
       ['Socket', socket],
       ['Backend', hasServer ? status.backend : null],
