@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { globalAgent, type IncomingMessage, request } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { type Answer, type TestDaemon, startDaemon } from '../daemon.ts'
+import { freePort } from '../free-port.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { newPage, ownHeaders, type Page, SESSION } from './page.ts'
 
@@ -182,16 +183,16 @@ it('an unbound token is rejected with a proof', async () => {
   refused(await page.send('GET', STATUS, { token: daemon.owner() }), /^DPoP error="invalid_token"/)
 })
 
-/** Closes a daemon, and starts it again at the same address with other settings. */
+/** Closes a daemon, and starts it again with other settings. */
 async function restarted(first: TestDaemon, env: Record<string, string>): Promise<TestDaemon> {
   await first.close()
   // Otherwise the next request is sent on a connection that the first daemon closed.
   globalAgent.destroy()
-  return startDaemon({ ...env, SVC_HTTP_PORT: new URL(first.address).port })
+  return startDaemon(env)
 }
 
 it('a console outlives a restart of the daemon, but no proof does', async (t) => {
-  const env = { SVC_STATE_DIR: freshFolder(t) }
+  const env = { SVC_STATE_DIR: freshFolder(t), SVC_HTTP_PORT: String(await freePort()) }
   const first = await startDaemon(env)
   const page = newPage(first)
   const { token } = await page.open()
@@ -208,7 +209,7 @@ it('a console outlives a restart of the daemon, but no proof does', async (t) =>
 })
 
 it('SVC_CONSOLE=off takes the console away, and ends the open ones', async (t) => {
-  const env = { SVC_STATE_DIR: freshFolder(t) }
+  const env = { SVC_STATE_DIR: freshFolder(t), SVC_HTTP_PORT: String(await freePort()) }
   const first = await startDaemon(env)
   const page = newPage(first)
   const { token } = await page.open()

@@ -10,6 +10,7 @@ import { entrance, signedIn } from '../../src/api/device/index.ts'
 import { rest } from '../../src/api/rest/index.ts'
 import { site } from '../../src/api/site/index.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
+import { freePort } from '../free-port.ts'
 import { asOwner, newMachine, signIn } from '../handlers/people.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { until } from '../until.ts'
@@ -38,7 +39,7 @@ const ATTEMPTS = 4
  * Listens at the server’s address while the server is away: it counts the requests by their path,
  * because a daemon also sends some by itself, and closes their connections.
  */
-async function nobodyAt(port: string) {
+async function nobodyAt(port: number) {
   const paths: string[] = []
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -47,7 +48,7 @@ async function nobodyAt(port: string) {
       socket.destroy()
     })
   })
-  server.listen(Number(port), '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return {
     /** Returns the result of an operation, and how often it requested a path. */
@@ -74,8 +75,9 @@ it('stamps and checks continue without the account server', async (t) => {
   t.after(async () => {
     for (const daemon of running.toReversed()) await daemon.close()
   })
-  const server = await started({ SVC_STATE_DIR: dir })
-  const { port } = new URL(server.accountAddress)
+  const port = await freePort()
+  const onPort = { SVC_STATE_DIR: dir, SVC_ACCOUNT_PORT: String(port) }
+  const server = await started(onPort)
   const own = { SVC_BACKEND_URL: server.accountAddress, SVC_STATE_DIR: freshFolder(t) }
   const first = await started(own)
   await signIn(first, server, 'fay@example.org')
@@ -145,7 +147,7 @@ it('stamps and checks continue without the account server', async (t) => {
   assert.equal(machine.status, 503, 'nobody can say whether its token is still good')
 
   await gap.close()
-  await started({ SVC_STATE_DIR: dir, SVC_ACCOUNT_PORT: port })
+  await started(onPort)
   const back = (await sync()).last_sync
   const again = await asOwner<Status>(daemon, 'GET', '/api/v1/status')
   assert.deepEqual(
@@ -160,9 +162,9 @@ it('stamps and checks continue without the account server', async (t) => {
 })
 
 it('the status answers while the account server accepts connections and stays silent', async (t) => {
-  const server = await startDaemon()
+  const port = await freePort()
+  const server = await startDaemon({ SVC_ACCOUNT_PORT: String(port) })
   t.after(() => server.close())
-  const { port } = new URL(server.accountAddress)
   const daemon = await startDaemon({ SVC_BACKEND_URL: server.accountAddress })
   t.after(() => daemon.close())
   await signIn(daemon, server, 'gil@example.org')
@@ -171,7 +173,7 @@ it('the status answers while the account server accepts connections and stays si
   const mute = createServer((socket) => void socket.on('error', () => undefined).resume())
   const open = new Set<Socket>()
   mute.on('connection', (socket) => void open.add(socket))
-  mute.listen(Number(port), '127.0.0.1')
+  mute.listen(port, '127.0.0.1')
   await once(mute, 'listening')
   t.after(() => {
     for (const socket of open) socket.destroy()

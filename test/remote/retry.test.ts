@@ -10,6 +10,7 @@ import { publicKeys } from '../../src/crypto/device-keys.ts'
 import { newDeviceKeys } from '../crypto/keys.ts'
 import { AppError, type ErrorCode } from '../../src/errors.ts'
 import type { Remote, RemoteAccount } from '../../src/remote/remote.ts'
+import { freePort } from '../free-port.ts'
 import { type Answerer, type Scripted, clientAt, json, refusal, scripted } from './scripted.ts'
 import { rejects } from '../rejects.ts'
 
@@ -218,8 +219,7 @@ test('a short Retry-After is waited for, and a long one is returned', async (t) 
 
 test('minting is retried if no connection could be made before', async (t) => {
   // The server starts between the attempts, on the port that rejected the first.
-  const gone = await scripted(t, good)
-  const port = Number(new URL(gone.base).port)
+  const port = await freePort()
   const { createServer } = await import('node:http')
   const minted = {
     id: 'tok_00000000000000000000000000',
@@ -233,8 +233,7 @@ test('minting is retried if no connection could be made before', async (t) => {
   const { promise: up, resolve } = Promise.withResolvers<void>()
   const server = createServer((_, res) => json(res, 201, minted))
   t.after(() => server.close())
-  await gone.stop()
-  const remote = clientAt(t, gone.base, {
+  const remote = clientAt(t, `http://127.0.0.1:${port}`, {
     wait: async () => {
       server.listen(port, '127.0.0.1', () => resolve())
       await up

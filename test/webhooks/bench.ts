@@ -23,6 +23,7 @@ import { webhookRows } from '../../src/state/webhooks.ts'
 import type { Network } from '../../src/webhooks/attempt.ts'
 import type { Timers } from '../../src/runtime/timers.ts'
 import { type Webhooks, newWebhooks } from '../../src/webhooks/webhooks.ts'
+import { freePort } from '../free-port.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { memoryKeychain } from '../keychain/memory.ts'
 
@@ -60,7 +61,7 @@ export const withStatus =
 /** Starts a receiver on a loopback address. */
 export async function newReceiver(
   t: TestContext,
-  { port = 0, tls }: { port?: number; tls?: { key: string; cert: string } } = {},
+  { port, tls }: { port?: number; tls?: { key: string; cert: string } } = {},
 ): Promise<Receiver> {
   const got: Got[] = []
   const arrivals = new EventEmitter()
@@ -77,7 +78,8 @@ export async function newReceiver(
   }
   const server: Server = tls === undefined ? createHttp(listener) : createHttps(tls, listener)
   server.on('connection', () => (connections += 1))
-  server.listen(port, '127.0.0.1')
+  // A test may start a second receiver at the port of the first.
+  server.listen(port ?? (await freePort()), '127.0.0.1')
   await once(server, 'listening')
   const close = async () => {
     server.closeAllConnections()

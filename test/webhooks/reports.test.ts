@@ -6,6 +6,7 @@ import type { Account } from '../../src/api/port.ts'
 import { AppError } from '../../src/errors.ts'
 import type { WebhookNotifier } from '../../src/webhooks/reports.ts'
 import { startDaemon } from '../daemon.ts'
+import { freePort } from '../free-port.ts'
 import { asOwner, signIn } from '../handlers/people.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { until } from '../until.ts'
@@ -134,7 +135,8 @@ test('a daemon notifies its user; with an account server that is away, when it i
   const dir = freshFolder(t)
   const receiver = await newReceiver(t)
   receiver.answer(withStatus(410))
-  const first = await startDaemon({ SVC_STATE_DIR: dir })
+  const onPort = { SVC_STATE_DIR: dir, SVC_ACCOUNT_PORT: String(await freePort()) }
+  const first = await startDaemon(onPort)
   const daemon = await startDaemon({ SVC_BACKEND_URL: first.accountAddress })
   t.after(() => daemon.close())
   await signIn(daemon, first, 'ada@example.org')
@@ -152,12 +154,11 @@ test('a daemon notifies its user; with an account server that is away, when it i
   assert.equal(note.kind, 'webhook_given_up')
   assert(note.body.includes(`"127.0.0.1:${receiver.port}"`))
 
-  const port = new URL(first.accountAddress).port
   await first.close()
   const two = await create(receiver.url)
   await cause()
   await receiver.arrived(2)
-  const again = await startDaemon({ SVC_STATE_DIR: dir, SVC_ACCOUNT_PORT: port })
+  const again = await startDaemon(onPort)
   t.after(() => again.close())
   assert.equal((await noted(two.id)).kind, 'webhook_given_up')
 })
