@@ -123,6 +123,20 @@ const AXE_AT_ONCE = `((setTimeout) => {
 const SCHEMES = ['light', 'dark'] as const
 
 /**
+ * Ends the transitions to other colours, one picture after their change, inside the page: the
+ * colours between have no contrast to judge. An observer reports after a picture even where the
+ * clock of the page stands still.
+ */
+const TRANSITIONS_ENDED = `new Promise((resolve) => {
+  new IntersectionObserver((_, observer) => {
+    observer.disconnect()
+    for (const animation of document.getAnimations())
+      if (animation instanceof CSSTransition) animation.finish()
+    resolve()
+  }).observe(document.body)
+})`
+
+/**
  * Runs axe-core at this size, and asserts that it finds no serious fault. In dark, it checks only
  * the contrast, because nothing else depends on the colours.
  */
@@ -133,6 +147,7 @@ async function assertNoFault(
 ): Promise<void> {
   await page.setViewportSize({ width: at.width, height: 800 })
   await page.emulateMedia({ colorScheme: at.colorScheme, reducedMotion: 'reduce' })
+  await page.evaluate(TRANSITIONS_ENDED)
   // Descriptions of what is right take most of the time on a long page.
   const rules = at.colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {}
   const all = JSON.stringify({ ...rules, resultTypes: ['violations'] })
