@@ -106,7 +106,7 @@ test('alerts are made, fired, changed and deleted', async (t) => {
     [changed.enabled, changed.notify, changed.window_minutes, changed.threshold, changed.name],
     [false, [], 5, 7, 'Groups'],
   )
-  assert.match(await list(), / 7 +5m +off +0 +2/)
+  assert.match(await list(), new RegExp(` 7 +5m +off +0 +${WHEN}`))
   assert.equal((await ada.json('org', 'alert', 'update', id, '--on')).enabled, true)
   assert.deepEqual(await ada.json('org', 'alert', 'delete', id), { id, state: 'deleted' })
   assert.match(

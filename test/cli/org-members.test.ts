@@ -9,6 +9,7 @@ import { AppError, EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { call } from './calling.ts'
 import { newCliFixture } from './cli-fixture.ts'
+import { WHEN } from './terminal.ts'
 
 const MEMBER = `mem_${'0'.repeat(26)}`
 const ACCOUNT = `acc_${'0'.repeat(26)}`
@@ -48,7 +49,8 @@ test('members are invited, listed, activated and suspended', async (t) => {
   assert.equal(active.out, '')
   assert.match(active.err, /^.+ is an active member\.\n$/)
   const { out } = await ada.good(['org', 'members'])
-  assert.match(out, new RegExp(`^${bob.id} +.* bob@example\\.org +member +active +2`, 'm'))
+  const joined = `^${bob.id} +.* bob@example\\.org +member +active +${WHEN}$`
+  assert.match(out, new RegExp(joined, 'm'))
   assert.match(out, /^mem_\w+ +carl@example\.org +member +invited +not yet$/m)
   await bob.good(['org', 'use', 'Acme'])
   assert.match(await bob.refused('org', 'suspend', ada.id), /owner or admin/)
