@@ -5,22 +5,19 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { freshFolder } from './keychain/fresh-folder.ts'
 import { type TestServer, askProven, signIn } from './account-server.ts'
 import { ask } from './daemon.ts'
-import { environment } from './e2e/program.ts'
-
-const MAIN = join(import.meta.dirname, '../src/main.ts')
+import { PROGRAM, environment } from './e2e/program.ts'
 
 interface Running extends TestServer {
   readonly child: ChildProcess
 }
 
 async function start(t: TestContext, stateDir: string): Promise<Running> {
-  const child = spawn(process.execPath, [MAIN, 'server', '--json'], {
+  const child = spawn(process.execPath, [PROGRAM, 'server', '--json'], {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: environment(stateDir),
   })

@@ -1,16 +1,29 @@
 /**
- * Runs once before all tests of a run and once after them (`--test-global-setup`). Temporary files
- * go into memory where the machine has enough: most of the time of a database test on a disk is
- * spent in fsync(2). The PostgreSQL of the run starts when a test file asks for it. Node caches the
- * compiled sources between processes and runs, which more than halves the start of each.
+ * Runs once before all tests of a run and once after them (`--test-global-setup`). The program is
+ * built if the sources are newer: processes of their own run the build. Temporary files go into
+ * memory where the machine has enough: most of the time of a database test on a disk is spent in
+ * fsync(2). The PostgreSQL of the run starts when a test file asks for it. Node caches the compiled
+ * sources between processes and runs, which more than halves the start of each.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  globSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { ROOT } from './node-test.ts'
 import { POSTGRES_OFFER } from './service/offered.ts'
+
+/** What a build is made of. */
+const SOURCES = ['src/**/*', 'build/**/*', 'docs/*.md', 'README.md', 'package.json', 'build.mjs']
 
 const MEMORY = '/dev/shm'
 const COMPILED = join(import.meta.dirname, '../node_modules/.cache/compiled')
@@ -71,16 +84,22 @@ const offer = createServer((_, res) => {
   )
 })
 
-/** Warns if there is no build, on which the handbook and the pages depend. Other tests run. */
-function warnIfNotBuilt(): void {
-  if (existsSync(join(import.meta.dirname, '../dist/handbook.json'))) return
-  process.emitWarning(
-    'There is no dist/handbook.json. Requests for the assistant and for pages fail. Run npm run build first.',
-  )
+/** Returns when a file was last changed, in Unix milliseconds; 0 if it does not exist. */
+const changedAt = (path: string) =>
+  statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+/** Builds the program unless the build is newer than the sources. */
+function buildIfOlder(): void {
+  const built = changedAt('dist/countersignd.cjs')
+  if (globSync(SOURCES, { cwd: ROOT }).every((path) => changedAt(path) < built)) return
+  execFileSync(process.execPath, ['build.mjs'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
 }
 
 export async function globalSetup(): Promise<void> {
-  warnIfNotBuilt()
+  buildIfOlder()
   folder = folderInMemory()
   if (folder !== null) process.env['TMPDIR'] = folder
   process.env['NODE_COMPILE_CACHE'] ??= COMPILED

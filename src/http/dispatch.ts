@@ -14,6 +14,7 @@ import { type Need, type AccessLevel, isGranted, requireScope } from '../auth/sc
 import { redact } from '../crypto/encoding/redact.ts'
 import { AppError, type ErrorCode, statusOf, toAppError } from '../errors.ts'
 import { decodeQuery } from './query.ts'
+import { ROW_FAILURES, type RowFailure } from './row-failures.ts'
 import { type RouteMatch, newRouter } from '../router.ts'
 import type { Act, Once } from '../storage/idempotency.ts'
 
@@ -145,21 +146,6 @@ export interface Gate<Caller extends { readonly scope: AccessLevel }> {
   record?(outcome: Outcome): void
 }
 
-/** An error that a row returned. */
-export interface RowFailure {
-  readonly table: Table
-  readonly route: Route
-  readonly need: Need
-  readonly code: ErrorCode
-}
-
-/**
- * The name of the diagnostics channel on which each error of a row is published (`RowFailure`).
- *
- * Tests subscribe to it, and compare the code with the codes that the row declares
- * (`test/declared-errors.ts`).
- */
-export const ROW_FAILURES = 'countersign:row-failures'
 const rowFailures = channel(ROW_FAILURES)
 
 type Answerer = (input: unknown, context: unknown) => Promise<unknown>

@@ -9,7 +9,7 @@ import { networkInterfaces } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import type { BrowserContext, Frame, Page } from 'playwright-core'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
-import { startBrowser } from '../e2e/pages.ts'
+import { startBrowser } from '../e2e/chromium.ts'
 import type { Listener } from '../http/guarding.ts'
 import { type Attacker, startAttacker } from './browser-attacker.ts'
 

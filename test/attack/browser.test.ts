@@ -8,7 +8,6 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { TestDaemon } from '../daemon.ts'
-import { built } from '../e2e/pages.ts'
 import { skip } from '../pages/browser.ts'
 import { sized } from '../soak/size.ts'
 import { type HostilePage, type Stage, holds, openStage } from './browser-stage.ts'
@@ -80,7 +79,6 @@ describe('a browser as the attacker', { skip }, () => {
   }
 
   before(async () => {
-    await built()
     stage = await openStage()
     daemon = stage.daemon
     goods = await populate(daemon)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { RequestChannel } from '../../src/http/dispatch.ts'
-import { ROOT, environment, folder } from '../e2e/program.ts'
+import { PROGRAM, environment, folder } from '../e2e/program.ts'
 import { unixUrl } from '../unix-url.ts'
 import type { Place } from './populated.ts'
 
@@ -26,7 +26,7 @@ export async function startChild(
   channel: RequestChannel = 'tcp',
 ): Promise<Place & { pid: number; end(): Promise<Exit>; kill(): void }> {
   const home = folder()
-  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--json'], {
+  const child = spawn(process.execPath, [PROGRAM, 'serve', '--json'], {
     env: environment(home.path, channel === 'tcp' ? {} : onlySocket(home.path)),
     stdio: ['ignore', 'pipe', 'ignore'],
   })

@@ -9,7 +9,7 @@ import { EXIT } from '../../src/errors.ts'
 import { VERSION } from '../../src/runtime/version.ts'
 import { ask, type Json } from '../e2e/caller.ts'
 import { linkOf, wordsFrom } from '../e2e/peer.ts'
-import { ROOT, environment, exec, folder } from '../e2e/program.ts'
+import { PROGRAM, ROOT, environment, exec, folder } from '../e2e/program.ts'
 import { daemonHere, terminal, type Terminal } from './terminal.ts'
 
 const WRONG = 'matador carload recede'
@@ -591,7 +591,7 @@ describe('in a shell', () => {
   it('TOKEN=$(…) gets the token alone, and words can come from a pipe', async () => {
     const dir = folder()
     const script = `
-      cli() { "$0" '${join(ROOT, 'src/main.ts')}' "$@"; }
+      cli() { "$0" '${PROGRAM}' "$@"; }
       TOKEN=$(cli token create --name x --scope full 2>/dev/null)
       printf '%s\\n' "$TOKEN"
       echo '${WRONG}' | SVC_TOKEN=$TOKEN cli verify --json`

@@ -13,7 +13,7 @@ import { COMMANDS } from '../../src/cli/commands.ts'
 import { run } from '../../src/cli/run.ts'
 import { EXIT } from '../../src/errors.ts'
 import { VERSION } from '../../src/runtime/version.ts'
-import { ROOT, countersignd, environment, folder } from '../e2e/program.ts'
+import { PROGRAM, countersignd, environment, folder } from '../e2e/program.ts'
 import { type Terminal, streams, terminal } from './terminal.ts'
 import { TEST_LIMIT_MS } from '../limit.ts'
 
@@ -127,7 +127,7 @@ describe('--version', () => {
 
 describe('a pipe', () => {
   const script = (line: string) => {
-    const main = `"${process.execPath}" "${join(ROOT, 'src/main.ts')}"`
+    const main = `"${process.execPath}" "${PROGRAM}"`
     const text = `set -o pipefail; countersignd() { ${main} "$@"; }; ${line}`
     return spawn('bash', ['-c', text], { env: environment('/nowhere'), timeout: TEST_LIMIT_MS })
   }
@@ -171,7 +171,7 @@ describe('a pipe', () => {
   )
 
   it('for errors without a reader keeps the exit code', async () => {
-    const args = [join(ROOT, 'src/main.ts'), 'nonsense']
+    const args = [PROGRAM, 'nonsense']
     const child = spawn(process.execPath, args, { env: environment('/nowhere') })
     child.stderr.destroy()
     const [code] = (await once(child, 'close')) as [number]

@@ -1,9 +1,7 @@
-/** Runs the program from its sources at a real terminal: a pseudo-terminal that Python opens. */
+/** Runs the program at a real terminal: a pseudo-terminal that Python opens. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
+import { PROGRAM } from '../e2e/program.ts'
 
 /** Copies between its own pipes and the terminal of a command, and exits as the command does. */
 const BRIDGE = `
@@ -32,7 +30,7 @@ export async function atRealTerminal(
   env: NodeJS.ProcessEnv,
   typings: readonly Typing[],
 ): Promise<{ code: number | null; screen: string }> {
-  const bridge = spawn('python3', ['-c', BRIDGE, process.execPath, MAIN, ...args], {
+  const bridge = spawn('python3', ['-c', BRIDGE, process.execPath, PROGRAM, ...args], {
     env: { ...env, TERM: 'xterm' },
     stdio: ['pipe', 'pipe', 'inherit'],
   })

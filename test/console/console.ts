@@ -6,7 +6,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import type { ConsoleCode } from '../../src/api/console/index.ts'
 import type { Scope } from '../../src/auth/scopes.ts'
 import { consoleUrl } from '../../src/cli/console/page.ts'
-import { startBrowser } from '../e2e/pages.ts'
+import { startBrowser } from '../e2e/chromium.ts'
 import { AXE } from '../pages/browser.ts'
 
 /** A browser for the tests of a file. */

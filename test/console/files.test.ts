@@ -4,11 +4,9 @@ import { after, before, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { request } from 'node:http'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
-import { built } from '../e2e/pages.ts'
 
 let daemon: TestDaemon
 before(async () => {
-  await built()
   daemon = await startDaemon()
 })
 after(() => daemon.close())

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { compactVerify, importJWK } from 'jose'
 import type { Browser, Page } from 'playwright-core'
 import { ask, caller, listed, type Json } from './caller.ts'
-import { built, noBrowser, startBrowser } from './pages.ts'
+import { noBrowser, startBrowser } from './chromium.ts'
 import { linkOf, minuteOf, wordsFrom } from './peer.ts'
 import { countersignd, exec, folder, startDaemon, type Running } from './program.ts'
 
@@ -36,7 +36,6 @@ before(async () => {
   const state = join(dir.path, 'state')
   mkdirSync(state, { mode: 0o700 })
   const launched = noBrowser ? undefined : startBrowser()
-  await built()
   daemon = await startDaemon(state)
   const made = await tokenByCurl()
   assert.equal(made.scope, 'full')

@@ -11,9 +11,10 @@ import { TEST_LIMIT_MS } from '../limit.ts'
 import { withoutWaiting } from '../waiting-line.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
-const MAIN = join(ROOT, 'src/main.ts')
+/** The built program. It is newer than the sources: the set-up of a run builds it (`setup.ts`). */
+export const PROGRAM = join(ROOT, 'dist/countersignd.cjs')
 /** Ends a daemon that answers an error which its row does not declare. */
-const CHECK = join(ROOT, 'test/declared-errors.ts')
+const CHECK = join(import.meta.dirname, 'declared-errors.ts')
 
 /** Creates a folder of mode 0700 for the run of a test file. */
 export function folder(): { path: string; remove(): void } {
@@ -26,12 +27,10 @@ export function folder(): { path: string; remove(): void } {
  * ports.
  */
 export const environment = (stateDir: string, more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => {
-  const { PATH, HOME, NODE_V8_COVERAGE, NODE_COMPILE_CACHE } = process.env
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
   return {
     PATH,
     HOME,
-    // So that c8 counts the coverage of the process.
-    ...(NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE }),
     // So that it starts as fast as the process of the test.
     ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
     SVC_STATE_DIR: stateDir,
@@ -72,7 +71,7 @@ export const countersignd = (
   stateDir: string,
   { env = {}, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
 ): Promise<Ended> =>
-  exec(process.execPath, [MAIN, ...args], { env: environment(stateDir, env), input })
+  exec(process.execPath, [PROGRAM, ...args], { env: environment(stateDir, env), input })
 
 export interface Child {
   /** The output until it was ready. */
@@ -99,7 +98,7 @@ export async function start(
   env: NodeJS.ProcessEnv,
   ready: string,
 ): Promise<Child> {
-  const child = spawn(process.execPath, ['--import', CHECK, MAIN, ...args], {
+  const child = spawn(process.execPath, ['--import', CHECK, PROGRAM, ...args], {
     env: environment(stateDir, env),
     stdio: ['ignore', 'pipe', 'pipe'],
     // A limit for a process that a failed test leaves behind.

@@ -8,7 +8,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { freshFolder } from '../keychain/fresh-folder.ts'
-import { ROOT, environment, exec, startDaemon } from './program.ts'
+import { PROGRAM, ROOT, environment, exec, startDaemon } from './program.ts'
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const START = 'npm ci && npm start'
@@ -31,7 +31,7 @@ test('each command of the README works as it is written', async (t) => {
   // `npx countersignd` is this source.
   mkdirSync(join(dir, 'bin'))
   const npx = join(dir, 'bin/npx')
-  writeFileSync(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${ROOT}/src/main.ts" "$@"\n`)
+  writeFileSync(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`)
   chmodSync(npx, 0o755)
   // In place of a browser.
   const opener = join(dir, 'bin/xdg-open')

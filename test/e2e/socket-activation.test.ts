@@ -15,7 +15,7 @@ import { freshFolder } from '../keychain/fresh-folder.ts'
 import { TEST_LIMIT_MS } from '../limit.ts'
 import { unixUrl } from '../unix-url.ts'
 import { until } from '../until.ts'
-import { ROOT, countersignd, environment } from './program.ts'
+import { PROGRAM, countersignd, environment } from './program.ts'
 
 const ACTIVATE = 'systemd-socket-activate'
 const skip =
@@ -23,7 +23,7 @@ const skip =
     ? 'systemd is of Linux'
     : spawnSync(ACTIVATE, ['--version']).status !== 0 && `${ACTIVATE} is not installed`
 
-const SERVE = [process.execPath, join(ROOT, 'src/main.ts'), 'serve', '--json'] as const
+const SERVE = [process.execPath, PROGRAM, 'serve', '--json'] as const
 
 function started(t: TestContext, command: string, args: readonly string[], env: NodeJS.ProcessEnv) {
   const limit = { timeout: TEST_LIMIT_MS, killSignal: 'SIGKILL' } as const

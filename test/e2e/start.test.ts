@@ -26,8 +26,8 @@ import { after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { ask, caller, listed, newToken } from './caller.ts'
-import { built } from './pages.ts'
 import {
+  PROGRAM,
   ROOT,
   countersignd,
   environment,
@@ -276,15 +276,14 @@ describe('beside a running daemon', () => {
 describe('a user without a passwd entry', () => {
   const setpriv = '/usr/bin/setpriv'
   const skip = process.getuid?.() === 0 && existsSync(setpriv) ? false : 'needs root and setpriv'
-  const [program, uid] = [join(ROOT, 'src/main.ts'), 61_234]
+  const uid = 61_234
   /** Runs a command as that user, over a folder of that user. */
   const status = (state: string, { SVC_STATE_DIR, ...more }: NodeJS.ProcessEnv) => {
     chownSync(state, uid, uid)
     const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', process.execPath]
-    // That user may not write into the coverage folder.
-    const { HOME: _, NODE_V8_COVERAGE: __, ...rest } = environment(state)
+    const { HOME: _, ...rest } = environment(state)
     const env = { ...rest, SVC_STATE_DIR, ...more }
-    return exec(setpriv, [...user, program, 'status'], { env })
+    return exec(setpriv, [...user, PROGRAM, 'status'], { env })
   }
 
   it('can start for the first time', { skip }, async (t) => {
@@ -378,7 +377,6 @@ describe('the bundle', () => {
   /** A copy of the bundle, with no code cache. */
   let bundle: string
   before(async () => {
-    await built()
     bundle = join(dir.path, 'bundle')
     mkdirSync(bundle)
     for (const name of ['countersignd.cjs', 'program.cjs'])
@@ -480,7 +478,7 @@ describe('the bundle', () => {
 
 describe('a reader of the output', () => {
   it('may close the pipe early', async () => {
-    const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), '--help'], {
+    const child = spawn(process.execPath, [PROGRAM, '--help'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: TEST_LIMIT_MS,
     })
@@ -498,9 +496,7 @@ describe('an old Node', async () => {
   const skip = /^v(1\d|2[0-3])\./.test(version) ? false : `${old} is ${version}`
 
   it('is rejected with one line that names the right one', { skip }, async (t) => {
-    await built()
-    const program = join(ROOT, 'dist/countersignd.cjs')
-    const { code, stdout, stderr } = await exec(old, [program, 'serve'], {
+    const { code, stdout, stderr } = await exec(old, [PROGRAM, 'serve'], {
       env: environment(freshFolder(t)),
     })
     assert.equal(code, EXIT.failed)

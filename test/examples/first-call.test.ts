@@ -5,7 +5,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { built } from '../e2e/pages.ts'
 import { ROOT } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { TEST_LIMIT_MS } from '../limit.ts'
@@ -13,7 +12,6 @@ import { TEST_LIMIT_MS } from '../limit.ts'
 const skip = existsSync('/usr/bin/tmux') ? false : 'no tmux'
 
 test('from nothing to a verified call in eight commands', { skip }, async (t) => {
-  await built()
   const { stdout } = await promisify(execFile)(join(ROOT, 'examples/first-call.sh'), {
     env: { ...process.env, TMPDIR: freshFolder(t) },
     timeout: TEST_LIMIT_MS,

@@ -5,13 +5,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, after, before, it } from 'node:test'
+import { type TestContext, it } from 'node:test'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { ask } from '../daemon.ts'
-import { ROOT, environment, exec } from '../e2e/program.ts'
+import { PROGRAM, ROOT, environment } from '../e2e/program.ts'
 import { restTextOf } from '../../src/api/rest/texts/index.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { VERSIONS, connected, overHttp } from './connected.ts'
@@ -23,24 +22,12 @@ const OF_THE_SDK = 'io.modelcontextprotocol/clientCapabilities'
 /** A text of a row. */
 const OF_A_ROW = restTextOf('tags', 'list').description
 
-/** A folder to build in, with links to everything of the project except the build’s output. */
-const place = mkdtempSync(join(tmpdir(), 'countersign-build-'))
-const program = join(place, 'dist/countersignd.cjs')
-before(async () => {
-  for (const name of readdirSync(ROOT))
-    if (!name.startsWith('.') && name !== 'dist') symlinkSync(join(ROOT, name), join(place, name))
-  const script = `cd '${place}' && exec '${process.execPath}' build.mjs`
-  const { code, stderr } = await exec('/bin/sh', ['-c', script])
-  assert.equal(code, 0, stderr)
-})
-after(() => rmSync(place, { recursive: true, force: true }))
-
 for (const [file, part] of [
   ['mcp.cjs', OF_THE_SDK],
   ['texts.cjs', OF_A_ROW],
 ] as const)
   it(`lib/${file} is no part of the program`, () => {
-    const text = (name: string) => readFileSync(join(place, 'dist', name), 'latin1')
+    const text = (name: string) => readFileSync(join(ROOT, 'dist', name), 'latin1')
     assert(text(`lib/${file}`).includes(part))
     assert(!text('program.cjs').includes(part))
   })
@@ -51,7 +38,7 @@ for (const [file, part] of [
  * @returns its address, and a token of scope read
  */
 async function started(t: TestContext, stateDir: string, ...flags: string[]) {
-  const daemon = spawn(process.execPath, [...flags, program, 'serve', '--json'], {
+  const daemon = spawn(process.execPath, [...flags, PROGRAM, 'serve', '--json'], {
     env: environment(stateDir),
     stdio: ['ignore', 'pipe', 'ignore'],
     timeout: TEST_LIMIT_MS,
@@ -73,7 +60,7 @@ async function started(t: TestContext, stateDir: string, ...flags: string[]) {
 const stdio = (stateDir: string) =>
   new StdioClientTransport({
     command: process.execPath,
-    args: [program, 'mcp', '--tools', 'all'],
+    args: [PROGRAM, 'mcp', '--tools', 'all'],
     env: environment(stateDir) as Record<string, string>,
     stderr: 'ignore',
   })

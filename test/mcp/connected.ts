@@ -1,9 +1,8 @@
 /** Connects the official client of the Model Context Protocol. */
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { ROOT, environment } from '../e2e/program.ts'
+import { PROGRAM, environment } from '../e2e/program.ts'
 
 /** A protocol version: an older one begins with a handshake, the newest one does not. */
 export type Version = '2025-06-18' | '2025-11-25' | '2026-07-28'
@@ -40,12 +39,7 @@ export const overStdio = (
 ): Transport =>
   new StdioClientTransport({
     command: process.execPath,
-    args: [
-      join(ROOT, 'src/main.ts'),
-      'mcp',
-      ...(tools === null ? [] : ['--tools', tools]),
-      ...args,
-    ],
+    args: [PROGRAM, 'mcp', ...(tools === null ? [] : ['--tools', tools]), ...args],
     env: environment(stateDir, env) as Record<string, string>,
     stderr: 'ignore',
   })

@@ -13,7 +13,7 @@ import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { eventText } from '../../src/api/event-stream.ts'
 import { stateSecret } from '../../src/storage/runtime-file.ts'
 import type { TestDaemon } from '../daemon.ts'
-import { ROOT, environment } from '../e2e/program.ts'
+import { PROGRAM, environment } from '../e2e/program.ts'
 import { asOwner, newOrganisation } from '../handlers/people.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { type Version, connected, overStdio } from './connected.ts'
@@ -22,7 +22,6 @@ import { firstSdkOverStdio } from './first-sdk.ts'
 import { noticesOf, noticesTo } from './notices.ts'
 import { standIn } from './stand-in.ts'
 
-const MAIN = join(ROOT, 'src/main.ts')
 const [EVENTS, CONNECTIONS, GUEST_CODES] = [
   'countersign://events',
   'countersign://connections',
@@ -205,7 +204,7 @@ it('the client of the first SDK gets notices', async (t) => {
   const daemon = await daemonAt(t, dir)
   const client = await firstSdkOverStdio(
     t,
-    [MAIN, 'mcp'],
+    [PROGRAM, 'mcp'],
     environment(dir) as Record<string, string>,
   )
   const notices = noticesOf({

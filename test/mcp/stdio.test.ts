@@ -4,19 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { type TestContext, describe, it } from 'node:test'
 import type { Client } from '@modelcontextprotocol/client'
 import { rest } from '../../src/api/rest/index.ts'
 import { EXIT } from '../../src/errors.ts'
 import { toolsOf } from '../../src/api/tools/tool.ts'
-import { ROOT, countersignd, environment } from '../e2e/program.ts'
+import { PROGRAM, countersignd, environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonAt } from './daemon-at.ts'
 import { VERSIONS, type Version, connected, overStdio } from './connected.ts'
 import { firstSdkOverStdio } from './first-sdk.ts'
-
-const MAIN = join(ROOT, 'src/main.ts')
 
 /** Connects a client of `countersignd mcp` over a state folder. */
 const clientOf = (
@@ -125,7 +122,7 @@ it('the client of the first SDK lists and calls tools of countersignd mcp', asyn
   const dir = freshFolder(t)
   await daemonAt(t, dir)
   const env = environment(dir) as Record<string, string>
-  const client = await firstSdkOverStdio(t, [MAIN, 'mcp', '--tools', 'all'], env)
+  const client = await firstSdkOverStdio(t, [PROGRAM, 'mcp', '--tools', 'all'], env)
   const { tools } = await client.listTools()
   assert.deepEqual(
     tools.map(({ name }) => name),

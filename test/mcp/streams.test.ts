@@ -5,24 +5,21 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { stateSecret } from '../../src/storage/runtime-file.ts'
-import { ROOT, countersignd, environment } from '../e2e/program.ts'
+import { PROGRAM, countersignd, environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { daemonAt } from './daemon-at.ts'
 import { standIn } from './stand-in.ts'
 import { TEST_LIMIT_MS } from '../limit.ts'
 
-const MAIN = join(ROOT, 'src/main.ts')
-
 /** Starts `countersignd mcp` as a process with functions to read its lines one by one. */
 function raw(t: TestContext, stateDir: string) {
   const child: ChildProcessWithoutNullStreams = spawn(
     process.execPath,
-    [MAIN, 'mcp', '--tools', 'all'],
+    [PROGRAM, 'mcp', '--tools', 'all'],
     {
       env: environment(stateDir),
       timeout: TEST_LIMIT_MS,

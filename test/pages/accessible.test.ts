@@ -8,7 +8,6 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Json } from '../e2e/caller.ts'
 import { startNeighbours } from '../e2e/neighbours.ts'
-import { built } from '../e2e/pages.ts'
 import { confirmationIn } from '../service/letters.ts'
 import { type Visitor, assertAccessible, skip, visitor } from './browser.ts'
 
@@ -29,7 +28,6 @@ describe('the public pages', { skip }, () => {
   let mailDir: string
 
   before(async () => {
-    await built()
     const t = { after: (fn: unknown) => void afters.push(fn as () => unknown) }
     const { server, mailDir: mail, people } = await startNeighbours(t, ['ada'])
     mailDir = mail

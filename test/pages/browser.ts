@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
-import { startBrowser, noBrowser } from '../e2e/pages.ts'
+import { startBrowser, noBrowser } from '../e2e/chromium.ts'
 
 /** Why the tests are skipped, or false. */
 export const skip = noBrowser

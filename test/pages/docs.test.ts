@@ -15,7 +15,7 @@ import type { Content } from '../../src/api/route.ts'
 import { rowsOf } from '../../src/api/rows.ts'
 import { CODES } from '../../src/errors.ts'
 import { type TestDaemon, startDaemon } from '../daemon.ts'
-import { startBrowser, built } from '../e2e/pages.ts'
+import { startBrowser } from '../e2e/chromium.ts'
 import { ROOT } from '../e2e/program.ts'
 import { type Visitor, assertAccessible, assertFits, onDemand, skip, visitor } from './browser.ts'
 
@@ -25,7 +25,6 @@ const REFERENCE = `${DOCS}#description/introduction`
 
 let daemon: TestDaemon
 before(async () => {
-  await built()
   daemon = await startDaemon()
 })
 after(() => daemon.close())

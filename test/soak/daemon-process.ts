@@ -5,12 +5,11 @@
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { commandLineToken } from '../../src/auth/proof.ts'
 import { type Runtime, readRuntime, stateSecret } from '../../src/storage/runtime-file.ts'
 import { type TestDaemon, ask } from '../daemon.ts'
-import { ROOT, environment, folder } from '../e2e/program.ts'
+import { PROGRAM, environment, folder } from '../e2e/program.ts'
 
 export interface DaemonProcess extends TestDaemon {
   readonly pid: number
@@ -59,7 +58,7 @@ export async function startProcess(
 ): Promise<DaemonProcess> {
   const made = folder()
   const stateDir = made.path
-  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), 'serve', '--json'], {
+  const child = spawn(process.execPath, [PROGRAM, 'serve', '--json'], {
     env: environment(stateDir, env),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -6,11 +6,10 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { watch } from 'node:fs'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { verifyAudit } from '../../src/storage/audit-chain.ts'
 import { caller, newToken } from '../e2e/caller.ts'
-import { ROOT, type Running, environment } from '../e2e/program.ts'
+import { PROGRAM, type Running, environment } from '../e2e/program.ts'
 import { freshFolder } from '../keychain/fresh-folder.ts'
 import { type Chance, chance } from './chance.ts'
 import { type Ledger, type Stage, check, newLedger } from './ledger.ts'
@@ -92,14 +91,10 @@ test('kill -9 under write load, and while the daemon stops', async (t) => {
  * starting.
  */
 async function killedStart(dir: string, events: number): Promise<boolean> {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [join(ROOT, 'src/main.ts'), 'serve', '--json'],
-    {
-      env: environment(dir),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  )
+  const child: ChildProcess = spawn(process.execPath, [PROGRAM, 'serve', '--json'], {
+    env: environment(dir),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const ended = once(child, 'close')
   let [seen, listens, log] = [0, false, '']
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text))

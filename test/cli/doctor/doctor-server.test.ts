@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, it } from 'node:test'
-import { exec } from '../../e2e/program.ts'
+import { PROGRAM, exec } from '../../e2e/program.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { bareEnvironment, noSession, session, unlocked } from '../../keychain/session.ts'
 import { type Answerer, json, scripted } from '../../remote/scripted.ts'
@@ -157,7 +157,6 @@ function inTheSystem(t: TestContext): string {
   return dir
 }
 
-const MAIN = join(import.meta.dirname, '../../../src/main.ts')
 const OPEN = join(import.meta.dirname, '../../keychain/open.ts')
 
 /** Runs a program in a session of its own, with a locked or an unlocked keyring. */
@@ -181,7 +180,7 @@ async function inSession(
 it('the system keychain, open and locked', { skip: noSession }, async (t) => {
   const of = { home: freshFolder(t), dir: freshFolder(t) }
   const doctor = async (more: object) => {
-    const report = await inSession({ ...of, ...more }, MAIN, 'doctor', '--json')
+    const report = await inSession({ ...of, ...more }, PROGRAM, 'doctor', '--json')
     return (JSON.parse(report) as Examined).checks
   }
   await inSession({ ...of, isOpen: true }, OPEN, of.dir, 'auto', 'set:device=canary')

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { journalLine, withPriority } from '../../../src/cli/journal.ts'
 import { EXIT } from '../../../src/errors.ts'
 import { newLog } from '../../../src/log.ts'
-import { ROOT, environment } from '../../e2e/program.ts'
+import { PROGRAM, environment } from '../../e2e/program.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 
 describe('the priority of a line', () => {
@@ -32,7 +32,7 @@ function fail(file: string, streamOf: (id: string) => string): string {
     SVC_HTTP_PORT: 'x',
     JOURNAL_STREAM: streamOf(`${dev}:${ino}`),
   })
-  const main = join(ROOT, 'src/main.ts')
+  const main = PROGRAM
   const { status } = spawnSync(process.execPath, [main, 'serve'], {
     env,
     stdio: ['ignore', 'ignore', fd],

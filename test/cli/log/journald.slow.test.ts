@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { ROOT, environment } from '../../e2e/program.ts'
+import { PROGRAM, environment } from '../../e2e/program.ts'
 import { noSmallDisk } from '../../soak/small-disk.ts'
 
 const JOURNALD = '/usr/lib/systemd/systemd-journald'
@@ -45,7 +44,7 @@ test('the journal has each line with its priority, and the line itself is JSON',
   const out = execFileSync('unshare', ['--mount', 'sh', '-c', SCRIPT], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
-    env: environment('/run/state', { NODE: process.execPath, MAIN: join(ROOT, 'src/main.ts') }),
+    env: environment('/run/state', { NODE: process.execPath, MAIN: PROGRAM }),
   })
   const entries = out
     .trim()

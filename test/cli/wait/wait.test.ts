@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import type { Api } from '../../../src/cli/command.ts'
 import { AppError, EXIT, type ErrorCode } from '../../../src/errors.ts'
 import type { Json } from '../../e2e/caller.ts'
-import { ROOT, environment } from '../../e2e/program.ts'
+import { PROGRAM, environment } from '../../e2e/program.ts'
 import { login } from '../../e2e/servers.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { codeIn, hasCode, lettersIn } from '../../service/letters.ts'
@@ -143,7 +142,7 @@ describe('an invitation that is not approved', () => {
     it(`Ctrl-C ${daemon ? 'with' : 'without'} a daemon: the message states what goes on`, async (t) => {
       const fixture = await newCliFixture(t)
       const ada = await person(t, fixture, 'ada', daemon)
-      const args = [join(ROOT, 'src/main.ts'), ...create('bob@example.org')]
+      const args = [PROGRAM, ...create('bob@example.org')]
       const env = environment(ada.stateDir, ada.env)
       const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
       t.after(() => child.kill('SIGKILL'))
