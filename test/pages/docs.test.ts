@@ -99,6 +99,12 @@ describe('the documentation page', { skip }, () => {
     await page.getByRole('button', { name: /^Send Request/ }).click()
   }
 
+  /** Closes the client with its answer. */
+  async function closeClient(page: Page): Promise<void> {
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  }
+
   const quiet = () => {
     assert.deepEqual(visit.messages, [])
     const elsewhere = [...asked].filter(
@@ -135,7 +141,7 @@ describe('the documentation page', { skip }, () => {
     await find(page, 'list tags', /List tags/)
     await send(page, 'get /api/v1/tags')
     await page.getByRole('dialog').getByText('unauthorized').first().waitFor()
-    await page.reload()
+    await closeClient(page)
     await find(page, 'create an api token from this machine', /from this machine/)
     await send(page, 'post /api/v1/token')
     await page.getByRole('dialog').getByText('origin_not_allowed').first().waitFor()
@@ -164,7 +170,7 @@ describe('the documentation page', { skip }, () => {
     await page.waitForSelector(image)
     // Fails for data that is not an image.
     await page.evaluate(`document.querySelector('${image}').decode()`)
-    await page.reload()
+    await closeClient(page)
     await find(page, 'documentation page', /documentation page/)
     await send(page, 'get /api/v1/docs')
     await page.getByRole('dialog').getByText('<!doctype html>').first().waitFor()
