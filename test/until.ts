@@ -1,10 +1,7 @@
 /** Waits in tests for what happens in the background and has no event. */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
-import { TEST_LIMIT_MS } from './limit.ts'
-
-/** A wait ends before its test does, so that the report has its reason. */
-const LONGEST_MS = TEST_LIMIT_MS * 0.75
+import { WAIT_LIMIT_MS } from './limit.ts'
 
 /** After so many looks without a pause, the processor is left to what the test waits for. */
 const EAGER_LOOKS = 100
@@ -18,11 +15,11 @@ const { setTimeout } = globalThis
  * @param read returns it; a falsy value if it is not there yet
  */
 export async function until<T>(what: string, read: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const end = performance.now() + LONGEST_MS
+  const end = performance.now() + WAIT_LIMIT_MS
   for (let looks = 1; ; looks++) {
     const found = await read()
     if (found) return found
-    assert(performance.now() < end, `${what}: not there after ${LONGEST_MS / 1000} s`)
+    assert(performance.now() < end, `${what}: not there after ${WAIT_LIMIT_MS / 1000} s`)
     if (looks < EAGER_LOOKS) await setImmediate()
     else await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
   }

@@ -7,6 +7,7 @@ import type { ConsoleCode } from '../../src/api/console/index.ts'
 import type { Scope } from '../../src/auth/scopes.ts'
 import { consoleUrl } from '../../src/cli/console/page.ts'
 import { startBrowser } from '../e2e/chromium.ts'
+import { WAIT_LIMIT_MS } from '../limit.ts'
 import { AXE } from '../pages/browser.ts'
 
 /** A browser for the tests of a file. */
@@ -52,6 +53,7 @@ export async function consoleBrowser(t: TestContext): Promise<ConsoleBrowser> {
         permissions: ['clipboard-read', 'clipboard-write'],
         ...options,
       })
+      context.setDefaultTimeout(WAIT_LIMIT_MS)
       await context.exposeFunction('violated', (what: string) => messages.push(what))
       await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
         violated(event.violatedDirective + ' ' + event.blockedURI))`)

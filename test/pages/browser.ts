@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { startBrowser, noBrowser } from '../e2e/chromium.ts'
+import { WAIT_LIMIT_MS } from '../limit.ts'
 
 /** Why the tests are skipped, or false. */
 export const skip = noBrowser
@@ -65,6 +66,7 @@ export async function visitor(languages = 'en-US'): Promise<Visitor> {
   const options = { extraHTTPHeaders: { 'Accept-Language': languages } }
   const newContext = async () => {
     const context = await browser.newContext(options)
+    context.setDefaultTimeout(WAIT_LIMIT_MS)
     await context.exposeFunction('violated', (what: string) => messages.push(what))
     await context.addInitScript(`addEventListener('securitypolicyviolation', (event) =>
       violated(event.violatedDirective + ' ' + event.blockedURI))`)
