@@ -81,6 +81,11 @@ describe('opening a roster', () => {
     ['a role', [made({ role: 'owner' })], 'superfluous_member'],
     ['a member', [made({ member: account })], 'superfluous_member'],
     ['another connection', [made({ connection: newConnection() })], 'wrong_connection'],
+    [
+      'another connection, and not the first',
+      [made({ connection: newConnection(), seq: 1 })],
+      'wrong_connection',
+    ],
     ['an unknown key log', [made({ actor: newAccount() })], 'actor_log_mismatch'],
     [
       'another head',

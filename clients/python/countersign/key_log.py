@@ -110,10 +110,16 @@ def verify_key_log(account: str, entries: Sequence[str], known: Place | None = N
         id_bytes(ACCOUNT, account)
     except Refused:
         raise Refused("not_an_account", account) from None
+
+    def read(text: str) -> KeyLogEntry:
+        entry = read_key_log_entry(text)
+        need(entry.account == account, "wrong_account")
+        return entry
+
     states = accept(
         entries,
         known,
-        read_key_log_entry,
+        read,
         _apply,
         _State(account, {}, frozenset(), (), -1),
         "key_log_forked",
@@ -130,7 +136,6 @@ def recovery_input(op: int, entry: KeyLogEntry, body: bytes) -> bytes:
 
 
 def _apply(state: _State, entry: KeyLogEntry) -> _State:
-    need(entry.account == state.account, "wrong_account")
     if entry.seq == 0:
         return _start(state, entry)
     if entry.op == "reset":

@@ -70,11 +70,15 @@ def verify_roster(
 ) -> Roster:
     """Verifies a roster; `known` is the highest place that was accepted of it before."""
 
-    def apply(roster: Roster, entry: RosterEntry) -> Roster:
+    def read(text: str) -> RosterEntry:
+        entry = read_roster_entry(text)
         need(entry.connection == connection, "wrong_connection")
+        return entry
+
+    def apply(roster: Roster, entry: RosterEntry) -> Roster:
         return _apply(roster, entry, logs)
 
-    return accept(entries, known, read_roster_entry, apply, Roster(), "roster_forked")[-1]
+    return accept(entries, known, read, apply, Roster(), "roster_forked")[-1]
 
 
 def held_by(roster: Roster, logs: KeyLogs) -> list[str]:

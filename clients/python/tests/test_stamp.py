@@ -63,7 +63,7 @@ class TestStamp(unittest.TestCase):
             "unknown_member": signed({"more": 1}),
             "bad_value": signed({"clock": {"source": "local", "offset_ms": 5}}),
             "account_mismatch": signed({"iss": OTHER.id}, OTHER_UNDER_ITS_ID),
-            "wrong_account": signed({"iss": OTHER.id}),
+            "wrong_account": signed({"iss": OTHER.id}, revoked()[1:]),
             "key_log_mismatch": signed({"key_log": {"seq": 0, "head": zeros}}),
             "unknown_signer": signed({"dev": OTHER.device.id}),
             "kid_mismatch": signed({}, by=OTHER.device),
