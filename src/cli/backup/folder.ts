@@ -22,9 +22,19 @@ function isWithin(folder: string, other: string): boolean {
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
 
+/** Returns a path without links; unchanged if it does not exist or cannot be reached. */
+function withoutLinks(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return resolve(path)
+  }
+}
+
 /**
  * Returns the absolute path of a folder that scheduled backups can use.
  * @param given a path, which may contain links
+ * @param stateDir the state folder of the daemon that makes the backups
  * @throws StartError
  */
 export function requireBackupFolder(given: string, stateDir: string): string {
@@ -34,7 +44,7 @@ export function requireBackupFolder(given: string, stateDir: string): string {
       'failed',
       `There is no folder ${folder}. If it is on another disk, mount the disk; or else create the folder.`,
     )
-  if (isWithin(realpathSync(folder), realpathSync(stateDir)))
+  if (isWithin(withoutLinks(folder), withoutLinks(stateDir)))
     throw new StartError(
       'failed',
       `${folder} is in the state folder, with which the backups would be lost. Name a folder elsewhere, best on another disk.`,

@@ -92,7 +92,9 @@ export async function scheduleBackups(
   if (!safeParse(BackupPlan.entries.at, at).success)
     throw new UsageError('--schedule must be a time such as 03:00, or off.')
   const keep = keepOf(options['keep'])
-  const folder = requireBackupFolder(String(to), config().stateDir)
+  const { system, stateDir } = config()
+  const isSystem = system !== null && isForSystem({ system, stateDir })
+  const folder = requireBackupFolder(String(to), isSystem ? system.state : stateDir)
   const machine = machineFor(io.env)
   const passphrase = await passphraseOf(invocation, true)
   const plan = await withApi(async (api) => {

@@ -13,6 +13,11 @@ describe('the folder of scheduled backups', () => {
     assert.equal(requireBackupFolder(link, place), link)
   })
 
+  it('may be any folder if the state folder cannot be reached', (t) => {
+    const folder = freshFolder(t)
+    assert.equal(requireBackupFolder(folder, join(folder, 'none', 'state')), folder)
+  })
+
   const WAYS: [name: string, of: (place: string, state: string) => string][] = [
     ['the state folder', (_, state) => state],
     ['a folder in it', (_, state) => join(state, 'backups')],
