@@ -3,9 +3,13 @@
  * (`--import`). The check is loaded at the first error, because most processes answer none.
  */
 import { subscribe } from 'node:diagnostics_channel'
+import { createRequire } from 'node:module'
 import { ROW_FAILURES } from '../../src/http/row-failures.ts'
 
-// A rejected promise ends the process.
+const require = createRequire(import.meta.url)
+
+// At once, so that the process cannot end before its check.
 subscribe(ROW_FAILURES, (failure) => {
-  void import('../declared-errors.ts').then(({ check }) => check(failure))
+  const { check } = require('../declared-errors.ts') as typeof import('../declared-errors.ts')
+  check(failure)
 })
