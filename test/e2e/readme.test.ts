@@ -28,7 +28,7 @@ test('each command of the README works as it is written', async (t) => {
   const stateDir = join(dir, 'state')
   const daemon = await startDaemon(stateDir)
   t.after(() => daemon.end('SIGTERM'))
-  // `npx countersignd` is this source.
+  // `npx countersignd` is this build.
   mkdirSync(join(dir, 'bin'))
   const npx = join(dir, 'bin/npx')
   writeFileSync(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${PROGRAM}" "$@"\n`)

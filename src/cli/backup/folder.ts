@@ -22,7 +22,7 @@ function isWithin(folder: string, other: string): boolean {
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
 
-/** Returns a path without links; unchanged if it does not exist or cannot be reached. */
+/** Returns an absolute path, without links if it exists and can be reached. */
 function withoutLinks(path: string): string {
   try {
     return realpathSync(path)
@@ -44,7 +44,7 @@ export function requireBackupFolder(given: string, stateDir: string): string {
       'failed',
       `There is no folder ${folder}. If it is on another disk, mount the disk; or else create the folder.`,
     )
-  if (isWithin(withoutLinks(folder), withoutLinks(stateDir)))
+  if (isWithin(realpathSync(folder), withoutLinks(stateDir)))
     throw new StartError(
       'failed',
       `${folder} is in the state folder, with which the backups would be lost. Name a folder elsewhere, best on another disk.`,

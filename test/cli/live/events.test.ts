@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { EXIT } from '../../../src/errors.ts'
 import { startDaemon } from '../../daemon.ts'
-import { PROGRAM, ROOT, environment } from '../../e2e/program.ts'
+import { PROGRAM, environment } from '../../e2e/program.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { terminal } from '../terminal.ts'
 
@@ -18,7 +18,6 @@ interface Item {
 /** Starts a command that follows the events of a daemon; returns its lines one by one. */
 async function following(t: TestContext, stateDir: string, ...args: string[]) {
   const child = spawn(process.execPath, [PROGRAM, 'events', ...args], {
-    cwd: ROOT,
     env: environment(stateDir),
     stdio: ['ignore', 'pipe', 'pipe'],
   })

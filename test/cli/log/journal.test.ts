@@ -32,8 +32,7 @@ function fail(file: string, streamOf: (id: string) => string): string {
     SVC_HTTP_PORT: 'x',
     JOURNAL_STREAM: streamOf(`${dev}:${ino}`),
   })
-  const main = PROGRAM
-  const { status } = spawnSync(process.execPath, [main, 'serve'], {
+  const { status } = spawnSync(process.execPath, [PROGRAM, 'serve'], {
     env,
     stdio: ['ignore', 'ignore', fd],
   })

@@ -10,7 +10,7 @@ import type { LoggedEvent } from '../../../src/cli/event-pages.ts'
 import { EXIT } from '../../../src/errors.ts'
 import { startDaemon } from '../../daemon.ts'
 import type { Json } from '../../e2e/caller.ts'
-import { PROGRAM, ROOT, environment } from '../../e2e/program.ts'
+import { PROGRAM, environment } from '../../e2e/program.ts'
 import { freshFolder } from '../../keychain/fresh-folder.ts'
 import { joinMembers, newCliFixture } from '../cli-fixture.ts'
 import { WHEN, terminal } from '../terminal.ts'
@@ -93,7 +93,6 @@ test('--follow shows the last entries, and then each new one', async (t) => {
   const on = terminal(daemon.stateDir)
   await on(['guest', 'create', '--label', 'Mum'])
   const child = spawn(process.execPath, [PROGRAM, 'log', '--follow', '--limit', '1'], {
-    cwd: ROOT,
     env: environment(daemon.stateDir),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
